@@ -1,0 +1,3 @@
+module github.com/hermes-exec/hermes-exec
+
+go 1.26

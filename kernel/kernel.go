@@ -1,0 +1,42 @@
+// Package kernel runs cells of Python in an environment: each in a process of its own, or one after
+// another in a process that keeps its state.
+package kernel
+
+import (
+	"context"
+	"io"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+)
+
+// Cell is one piece of Python to run.
+type Cell struct {
+	// File is a script that lies in the environment already and runs in place. If it is empty, Code
+	// runs, staged as script.py.
+	File string
+	Code []byte
+
+	Args           []string // sys.argv[1:]
+	Dir            string   // the working directory; "" is the backend's
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Keep           *backend.Keep
+}
+
+// Outcome is how a cell ended.
+type Outcome struct {
+	Exit           *backend.ExitError // nil: status 0 was delivered
+	Stdout, Stderr backend.Counts
+	Survivors      []string // processes of the cell that could not be ended
+}
+
+// Executor runs cells.
+type Executor interface {
+	// Exec runs one cell to its end. An error means that no exit status was delivered: the cause of
+	// ctx, when that ended the cell, or an error of the backend. The outcome is nil only if the
+	// cell did not start.
+	Exec(ctx context.Context, c Cell) (*Outcome, error)
+
+	// Close ends what the executor keeps. It is idempotent.
+	Close() error
+}

@@ -1,0 +1,71 @@
+// Package tool holds the functions that a script can call on its host, and the one dispatcher that
+// every call passes.
+//
+// A Tool describes itself by a Spec; the stubs, the model's schema and the documentation are all
+// rendered from it. File tools and terminal act in the environment where the script runs, web tools
+// on the host.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+)
+
+// Tool is one function.
+type Tool interface {
+	// Spec describes the tool. It returns the same value every time.
+	Spec() Spec
+
+	// Call runs the tool. Args has passed the checks of Spec: known parameters only, the required
+	// ones present, of the right types, defaults not filled in. The result is a JSON object on one
+	// line without the key "error"; a failure that the script should see is an error, whose text it
+	// gets. Ctx carries the run's deadline.
+	Call(ctx context.Context, env *Env, args json.RawMessage) (json.RawMessage, error)
+}
+
+// Env is where a call acts.
+type Env struct {
+	Backend backend.Backend
+	Dir     string            // the caller's current directory, absolute
+	Environ map[string]string // what child processes get
+	Grace   time.Duration     // between SIGTERM and SIGKILL
+	Files   *Files            // the pool of file helpers of this environment
+
+	// Spills are the host files that read_file and search_files serve from the host, by exact path.
+	Spills func(path string) bool
+}
+
+// Spec is the single source for stubs, schema and docs.
+type Spec struct {
+	Name    string
+	Summary string // one sentence, for the docstring and the schema
+	Params  []Param
+	Returns string // the shape of a successful result, for the docstring and the schema
+}
+
+// Type is the type of a parameter.
+type Type string
+
+// The parameter types that tools use.
+const (
+	String     Type = "string"
+	Integer    Type = "integer"
+	Number     Type = "number"
+	Boolean    Type = "boolean"
+	StringList Type = "string list" // or one string, which is a list of one
+)
+
+// Param is one parameter. The order of Spec.Params is that of positional arguments.
+type Param struct {
+	Name     string
+	Type     Type
+	Required bool
+	Default  any      // what the stub shows; nil is None
+	Nullable bool     // null is accepted and means the default
+	Enum     []string // the values that a String may have; nil: any
+	Min      *int64   // the least value of an Integer; nil: any
+	Doc      string
+}
