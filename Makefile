@@ -1,0 +1,38 @@
+# Tools are installed at pinned versions into ./bin, nothing else on the machine is touched but for
+# the Debian packages that .ci/need names (it installs them where it may, else it says how).
+SHELL := /bin/bash
+GOLANGCI := bin/golangci-lint-v2.15.0
+GOFUMPT := bin/gofumpt-v0.12.0
+GOTESTSUM := bin/gotestsum-v1.13.0
+FUZZTIME ?= 20s
+
+.PHONY: help build test bench fuzz lint demo
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
+
+build: ## build bin/hermes-exec
+	go build -trimpath -o bin/ ./cmd/hermes-exec
+
+demo: build ## run a real script with real tools on this tree
+	@.ci/need python3
+	bin/hermes-exec run examples/report.py
+
+test: $(GOTESTSUM) ## run every test that this machine can, and name those it cannot
+	@.ci/need python3 gcc
+	.ci/python-tests
+	$(GOTESTSUM) --format pkgname-and-test-fails -- -race -timeout 20m ./...
+
+bench: build ## measure against floors in the same run; BENCH_JSON=FILE adds a JSON line a row
+	@.ci/need python3 taskset
+	go run ./internal/bench -product bin/hermes-exec
+
+fuzz: ## run every fuzz target for FUZZTIME (20s)
+	.ci/fuzz $(FUZZTIME)
+
+lint: $(GOLANGCI) $(GOFUMPT) ## check the code and its format
+	$(GOLANGCI) run ./...
+	@test -z "$$($(GOFUMPT) -l . | tee /dev/stderr)"
+
+$(GOLANGCI): ; .ci/tool $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+$(GOFUMPT): ; .ci/tool $@ mvdan.cc/gofumpt
+$(GOTESTSUM): ; .ci/tool $@ gotest.tools/gotestsum
