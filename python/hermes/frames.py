@@ -1,0 +1,90 @@
+"""The frames of the agent's stream: the Python half of internal/guest/frame.go.
+
+A frame is a header of 12 bytes (kind, channel, two zero bytes, stream, length; big endian) and a
+payload. Streams opened by the host have odd numbers, those opened by the guest even ones. A process
+has four channels, everything else uses channel 0. Kinds and fields that a side does not know are
+ignored, so that either can be newer.
+
+Most payloads are fields: a sequence of (key length, value length, key, value) with lengths of 2 and
+4 bytes. Values are bytes, so that argv and paths pass exactly; a key may occur several times.
+"""
+
+import _struct
+from typing import Dict, Iterable, List, Tuple, Union
+
+VERSION = 1
+
+HELLO = 1  # guest: facts about the environment
+REFUSED = 2  # guest: why there is no agent (text)
+PING = 3
+PONG = 4
+START = 8  # host: a process
+STARTED = 9
+FAILED = 10  # guest: what a START, PUT, GET, LISTEN or SHARE met; ends the stream
+SIGNAL = 11
+EXIT = 12
+DATA = 16
+CREDIT = 17  # both: how many bytes more the other side may send (4 bytes)
+EOF = 18  # both: no more data on this channel
+RESET = 19  # both: the stream is over, whatever is under way
+PUT = 24
+GET = 25
+DONE = 26  # guest: a PUT is in place; a GET, LISTEN or SHARE is open
+LISTEN = 32
+ACCEPT = 33  # guest: a connection, on a stream of the guest's
+SHARE = 40
+FILE = 41  # guest: a file of a share, on a stream of the guest's
+
+STDIN, STDOUT, STDERR, CONTROL = range(4)
+
+HEADER = _struct.Struct(">BB2xII")
+MAX_PAYLOAD = 1 << 20  # bytes; a longer frame is a broken peer
+WINDOW = 1 << 20  # bytes a channel may send before it gets credit
+
+Fields = Dict[str, List[bytes]]
+Value = Union[bytes, str, int]
+
+_LENGTHS = _struct.Struct(">HI")
+
+
+def frame(kind: int, stream: int, payload: bytes = b"", channel: int = 0) -> bytes:
+    return HEADER.pack(kind, channel, stream, len(payload)) + payload
+
+
+def encode(fields: Iterable[Tuple[str, Value]]) -> bytes:
+    parts = []
+    for key, value in fields:
+        k = key.encode()
+        if isinstance(value, int):
+            v = b"%d" % value
+        else:
+            v = value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
+        parts += (_LENGTHS.pack(len(k), len(v)), k, v)
+    return b"".join(parts)
+
+
+def decode(payload: bytes) -> Fields:
+    """Raises ValueError if payload is cut short."""
+    fields = {}  # type: Fields
+    at = 0
+    while at < len(payload):
+        if len(payload) - at < _LENGTHS.size:
+            raise ValueError("fields cut short")
+        k, v = _LENGTHS.unpack_from(payload, at)
+        at += _LENGTHS.size
+        if len(payload) - at < k + v:
+            raise ValueError("field cut short")
+        key = payload[at : at + k].decode("utf-8", "replace")
+        fields.setdefault(key, []).append(payload[at + k : at + k + v])
+        at += k + v
+    return fields
+
+
+def text(fields: Fields, key: str, default: str = "") -> str:
+    values = fields.get(key)
+    return values[0].decode("utf-8", "surrogateescape") if values else default
+
+
+def number(fields: Fields, key: str, default: int = 0) -> int:
+    values = fields.get(key)
+    return int(values[0]) if values else default
