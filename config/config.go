@@ -53,7 +53,12 @@ type Settings struct {
 	Transport            string        // "auto", "uds", "tcp" or "file"
 
 	Backend string // a name that Input.Backends offers
-	Cwd     string // where scripts run; "" is the caller's directory
+
+	// Cwd is the directory that was asked for by flag: it has to exist. "" is the first of
+	// CwdFallbacks that exists, else the caller's directory. One that is missing is passed over
+	// with a warning.
+	Cwd          string
+	CwdFallbacks []Dir
 
 	// EnvPassthrough are the variables that the environment filter readmits: those of the file, of
 	// --env and of --skill. EnvSet are the ones that --env NAME=value sets.
@@ -67,11 +72,21 @@ type Settings struct {
 	// OperatorTools is the tools section: one entry a tool, by name, not yet interpreted.
 	OperatorTools map[string]any
 
+	// ReservedEnv are the variables that the sections web and tools read: like those that
+	// IsProviderCredential knows, no script gets them.
+	ReservedEnv []string
+
 	// Timezone is the TZ of scripts: an IANA name that was looked up, or "".
 	Timezone string
 
 	// RedactSecrets says that known secrets are masked in results and events.
 	RedactSecrets bool
+}
+
+// Dir is a directory with the place that named it, for messages.
+type Dir struct {
+	Path   string
+	Origin string // for example "environment TERMINAL_CWD"
 }
 
 // Docker are the settings of containers.

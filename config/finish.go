@@ -1,0 +1,79 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	_ "time/tzdata" // Windows and small images have no zone files
+)
+
+// finish checks and completes what depends on several keys.
+func (l *loader) finish() {
+	s := &l.loaded.Settings
+	if offered := l.in.Backends; offered != nil && !slices.Contains(offered, s.Backend) {
+		l.errs.Errors = append(l.errs.Errors, &ValueError{
+			Key: "terminal.backend", Value: s.Backend, Origin: l.loaded.Origin("terminal.backend"),
+			Err: fmt.Errorf("backend %q is not offered: want %s", s.Backend, strings.Join(offered, ", ")),
+		})
+	}
+	l.host(s)
+	l.cwd(s)
+	l.timezone(s)
+}
+
+// host splits what was said of the SSH host: a user and a port in it are the more specific ones.
+func (l *loader) host(s *Settings) {
+	user, host, port, err := splitHost(s.SSH.Host)
+	if err != nil {
+		return
+	}
+	origin := l.loaded.Origin("terminal.ssh_host")
+	s.SSH.Host = host
+	if user != "" {
+		s.SSH.User = user
+		l.loaded.origins["terminal.ssh_user"] = origin
+	}
+	if port != 0 {
+		s.SSH.Port = port
+		l.loaded.origins["terminal.ssh_port"] = origin
+	}
+}
+
+// cwd expands ~ where this machine knows the home directory, and drops TERMINAL_CWD elsewhere: it
+// names a directory of this machine.
+func (l *loader) cwd(s *Settings) {
+	if s.Backend != "local" {
+		s.CwdFallbacks = slices.DeleteFunc(s.CwdFallbacks, func(d Dir) bool { return d.Origin == "environment TERMINAL_CWD" })
+		if len(s.CwdFallbacks) > 0 {
+			l.loaded.origins["terminal.cwd"] = s.CwdFallbacks[0].Origin
+		} else {
+			delete(l.loaded.origins, "terminal.cwd")
+		}
+		return
+	}
+	s.Cwd, s.Python, s.StrictPython = l.path(s.Cwd), l.program(s.Python), l.program(s.StrictPython)
+	for i := range s.CwdFallbacks {
+		s.CwdFallbacks[i].Path = l.path(s.CwdFallbacks[i].Path)
+	}
+}
+
+// program makes the path of a program absolute. A bare name is looked up in PATH later.
+func (l *loader) program(name string) string {
+	if !strings.ContainsAny(name, `/\`) {
+		return name
+	}
+	return l.path(name)
+}
+
+// timezone drops a zone that nobody knows, which Python would silently take for UTC.
+func (l *loader) timezone(s *Settings) {
+	if s.Timezone == "" {
+		return
+	}
+	if _, err := time.LoadLocation(s.Timezone); err != nil || s.Timezone == "Local" {
+		l.loaded.Warnings = append(l.loaded.Warnings, fmt.Sprintf("timezone %q (%s) is not known, want an IANA name as Europe/Athens: TZ is left alone",
+			s.Timezone, l.loaded.Origin("timezone")))
+		s.Timezone = ""
+	}
+}
