@@ -19,8 +19,8 @@ type Tool interface {
 	// Spec describes the tool. It returns the same value every time.
 	Spec() Spec
 
-	// Call runs the tool. Args has passed the checks of Spec: known parameters only, the required
-	// ones present, of the right types, defaults not filled in. The result is a JSON object on one
+	// Call runs the tool. Args has passed Validate and has its normal form: known parameters only, the
+	// required ones present, of the right types, no null, defaults not filled in. The result is a JSON object on one
 	// line without the key "error"; a failure that the script should see is an error, whose text it
 	// gets. Ctx carries the run's deadline.
 	Call(ctx context.Context, env *Env, args json.RawMessage) (json.RawMessage, error)
@@ -44,6 +44,10 @@ type Spec struct {
 	Summary string // one sentence, for the docstring and the schema
 	Params  []Param
 	Returns string // the shape of a successful result, for the docstring and the schema
+
+	// Unconfigured says why the tool cannot work yet, as in "no web.provider is set". The tool stays
+	// callable, and schema, tools list and doctor mark it. Empty means that it can work.
+	Unconfigured string
 }
 
 // Type is the type of a parameter.
