@@ -159,19 +159,18 @@ func (c *cell) giveBack() {
 	c.taken--
 }
 
-// refuse counts a call that was turned away, and returns why.
-func (c *cell) refuse(tool string, args json.RawMessage, why error) error {
+// refuse counts a call that was turned away.
+func (c *cell) refuse(tool string, args json.RawMessage, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return why
+		return
 	}
 	c.report.Refused++
 	c.report.LastError = why.Error()
 	if c.Trace && c.report.Refused <= maxRefusedTrace {
 		c.report.Trace = append(c.report.Trace, Entry{Tool: clip(tool), ArgsPreview: preview(args), Error: errorText(why)})
 	}
-	return why
 }
 
 // started counts a call that reaches its tool, and numbers it.

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,7 @@ func (t checked) Call(ctx context.Context, env *Env, args json.RawMessage) (json
 		return nil, err
 	}
 	line := jsontext.Value(result).Clone() // the tool may keep what it returned
-	if err := line.Compact(); err != nil {
+	if err := cmp.Or(checkJSON(line), line.Compact()); err != nil {
 		return nil, fmt.Errorf("%s returned what is not JSON: %w", t.Spec().Name, err)
 	}
 	ms, err := members(line)

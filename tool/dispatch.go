@@ -121,11 +121,12 @@ func (d *Dispatcher) Handle(ctx context.Context, call *transport.Call) (json.Raw
 	defer cancel()
 
 	t, args, err := c.admit(call)
-	if err != nil {
-		return nil, c.refuse(call.Tool, call.Args, err)
+	if err == nil {
+		err = c.reserve()
 	}
-	if err := c.reserve(); err != nil {
-		return nil, c.refuse(call.Tool, args, err)
+	if err != nil {
+		c.refuse(call.Tool, call.Args, err)
+		return nil, err
 	}
 	if err := d.acquire(ctx); err != nil {
 		c.giveBack()

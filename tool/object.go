@@ -24,7 +24,10 @@ var (
 // checkJSON says what is wrong with JSON text: syntax, encoding, names that occur twice.
 func checkJSON(text []byte) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text))
-	if err := d.SkipValue(); err != nil {
+	switch err := d.SkipValue(); {
+	case errors.Is(err, io.EOF):
+		return io.ErrUnexpectedEOF
+	case err != nil:
 		return err
 	}
 	if err := d.SkipValue(); !errors.Is(err, io.EOF) {

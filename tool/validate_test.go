@@ -42,7 +42,7 @@ func TestValidate(t *testing.T) {
 		{name: "one string for a list", args: `{"s":"x","list":"a\"b"}`, want: `{"s":"x","list":["a\"b"]}`},
 		{name: "names keep their meaning", args: `{"\u0073":"x","list":"a"}`, want: `{"s":"x","list":["a"]}`},
 
-		{name: "nothing", args: ``, err: "every: arguments are not valid JSON: EOF"},
+		{name: "nothing", args: ``, err: "every: arguments are not valid JSON: unexpected EOF"},
 		{name: "B086 a list", args: `[1,2]`, err: "every: arguments must be a JSON object"},
 		{name: "B086 a string", args: `"x"`, err: "every: arguments must be a JSON object"},
 		{name: "B086 null", args: `null`, err: "every: arguments must be a JSON object"},

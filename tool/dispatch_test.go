@@ -1,0 +1,450 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hermes-exec/hermes-exec/transport"
+)
+
+// fake is a tool whose call is a function.
+type fake struct {
+	spec Spec
+	call func(ctx context.Context, env *Env, args json.RawMessage) (json.RawMessage, error)
+}
+
+func (f fake) Spec() Spec { return f.spec }
+
+func (f fake) Call(ctx context.Context, env *Env, args json.RawMessage) (json.RawMessage, error) {
+	if f.call == nil {
+		return args, nil
+	}
+	return f.call(ctx, env, args)
+}
+
+// named returns a tool without parameters.
+func named(name string, call func(ctx context.Context, env *Env, args json.RawMessage) (json.RawMessage, error)) fake {
+	return fake{spec: Spec{Name: name}, call: call}
+}
+
+func registry(t *testing.T, tools ...Tool) *Registry {
+	t.Helper()
+	r, warnings, err := NewRegistry(tools, nil)
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	return r
+}
+
+// begin starts a cell that the test ends, unless it did.
+func begin(t *testing.T, d *Dispatcher, g Grant) {
+	t.Helper()
+	if err := d.Begin(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.End(context.WithoutCancel(t.Context())) })
+}
+
+func call(d *Dispatcher, t *testing.T, name, args string) (string, error) {
+	t.Helper()
+	result, err := d.Handle(t.Context(), &transport.Call{Tool: name, Args: json.RawMessage(args)})
+	return string(result), err
+}
+
+func wantError(t *testing.T, err error, text string) {
+	t.Helper()
+	if err == nil || err.Error() != text {
+		t.Errorf("got error %v\nwant      %s", err, text)
+	}
+}
+
+func TestDispatch(t *testing.T) {
+	d := NewDispatcher(0, nil)
+	echo := fake{spec: everything()}
+	begin(t, d, Grant{Tools: registry(t, named("aa", nil), echo), MaxCalls: 2, Trace: true})
+
+	result, err := call(d, t, "every", `{"s":"x","n":2.0}`)
+	if err != nil || result != `{"s":"x","n":2}` {
+		t.Errorf("got %s, %v", result, err)
+	}
+	_, err = call(d, t, "execute_code", `{}`)
+	wantError(t, err, "Tool 'execute_code' is not available in execute_code. Available: aa, every")
+	_, err = call(d, t, "every", `{"s":1}`)
+	wantError(t, err, "every: argument 's' must be a string, not the number 1")
+	if _, err = call(d, t, "aa", `{}`); err != nil {
+		t.Error(err)
+	}
+	_, err = call(d, t, "aa", `{}`)
+	wantError(t, err, "Tool call limit reached (2). No more tool calls allowed in this execution.")
+	d.Refuse(errors.New("Invalid RPC request: bad"))
+
+	got := d.End(t.Context())
+	if got.Made != 2 || got.Refused != 4 || got.OverBudget != 1 || got.LastError != "Invalid RPC request: bad" {
+		t.Errorf("report %+v", got)
+	}
+	var trace []string
+	for _, e := range got.Trace {
+		trace = append(trace, fmt.Sprint(e.Tool, " ", e.ArgsPreview, " ", e.Error != nil))
+	}
+	want := []string{`every {"s":"x","n":2} false`, `execute_code {} true`, `every {"s":1} true`, `aa {} false`, `aa {} true`, `  true`}
+	if !reflect.DeepEqual(trace, want) {
+		t.Errorf("trace %q\nwant  %q", trace, want)
+	}
+}
+
+// A wrong name costs nothing, whatever it is, and the text stays short.
+func TestDispatchStrangeName(t *testing.T) {
+	d := NewDispatcher(0, nil)
+	begin(t, d, Grant{MaxCalls: 1})
+	_, err := call(d, t, strings.Repeat("x", 1000)+"\n", `{}`)
+	wantError(t, err, "Tool '"+strings.Repeat("x", 59)+"…' is not available in execute_code. Available: none")
+}
+
+func TestDispatchAlias(t *testing.T) {
+	d := NewDispatcher(0, nil)
+	begin(t, d, Grant{Tools: registry(t, named(searchFiles, nil)), MaxCalls: 1, Trace: true})
+	if result, err := call(d, t, "search", `{}`); err != nil || result != `{}` {
+		t.Error(result, err)
+	}
+	if got := d.End(t.Context()); got.Trace[0].Tool != searchFiles {
+		t.Errorf("trace %+v", got.Trace)
+	}
+}
+
+// SPEC 5: what terminal takes from a model, but not from a script, is removed on the host.
+func TestDispatchBlockedParameters(t *testing.T) {
+	d := NewDispatcher(0, nil)
+	terminal := fake{spec: terminalTool{}.Spec()}
+	other := named("other", nil)
+	begin(t, d, Grant{Tools: registry(t, terminal, other), MaxCalls: 9})
+	args := `{"background":true,"command":"ls","pty":1,"check_interval":null,"notify_on_complete":[{"a":"}"}],"watch_patterns":"x","workdir":null}`
+	if result, err := call(d, t, "terminal", args); err != nil || result != `{"command":"ls"}` {
+		t.Errorf("got %s, %v", result, err)
+	}
+	_, err := call(d, t, "other", `{"pty":true}`)
+	wantError(t, err, "other: unknown argument 'pty'; it takes no arguments")
+}
+
+// P72 and B070: of many calls at once exactly the budget gets through.
+func TestDispatchBudgetIsAtomic(t *testing.T) {
+	for _, budget := range []int{0, 1, 7} {
+		d := NewDispatcher(3, nil)
+		var reached atomic.Int64
+		tool := named("t", func(context.Context, *Env, json.RawMessage) (json.RawMessage, error) {
+			reached.Add(1)
+			return json.RawMessage(`{}`), nil
+		})
+		begin(t, d, Grant{Tools: registry(t, tool), MaxCalls: budget})
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() { call(d, t, "t", `{}`) }) //nolint:errcheck // counted in the report
+		}
+		wg.Wait()
+		got := d.End(t.Context())
+		if n := int64(budget); reached.Load() != n || got.Made != n || got.Refused != 10-n || got.OverBudget != 10-n {
+			t.Errorf("budget %d: %d calls reached the tool, report %+v", budget, reached.Load(), got)
+		}
+	}
+}
+
+// P145, P146: calls belong to a cell, and each has its own budget and counters.
+func TestDispatchCells(t *testing.T) {
+	d := NewDispatcher(0, nil)
+	if _, err := call(d, t, "t", `{}`); !errors.Is(err, ErrNoCell) {
+		t.Errorf("before: %v", err)
+	}
+	d.Refuse(io.EOF)
+	if got := d.End(t.Context()); !reflect.DeepEqual(got, Report{}) {
+		t.Errorf("before: %+v", got)
+	}
+	r := registry(t, named("t", nil))
+	for range 2 {
+		begin(t, d, Grant{Tools: r, MaxCalls: 1})
+		if _, err := call(d, t, "t", `{}`); err != nil {
+			t.Error(err)
+		}
+		if err := d.Begin(t.Context(), Grant{}); err == nil {
+			t.Error("a second cell began")
+		}
+		if got := d.End(t.Context()); got.Made != 1 || got.Refused != 0 || got.Trace != nil {
+			t.Errorf("report %+v", got)
+		}
+		_, err := call(d, t, "t", `{}`)
+		wantError(t, err, "No active execute_code cell")
+	}
+}
+
+// P73: 10 calls are in flight at once, and not more than the bound.
+func TestDispatchParallel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := NewDispatcher(10, nil)
+		var mu sync.Mutex
+		inside, most := 0, 0
+		count := func(n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			inside += n
+			most = max(most, inside)
+		}
+		tool := named("t", func(context.Context, *Env, json.RawMessage) (json.RawMessage, error) {
+			count(1)
+			defer count(-1)
+			time.Sleep(time.Second)
+			return json.RawMessage(`{}`), nil
+		})
+		if err := d.Begin(t.Context(), Grant{Tools: registry(t, tool), MaxCalls: 99}); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 25 {
+			wg.Go(func() {
+				if _, err := call(d, t, "t", `{}`); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if most != 10 {
+			t.Errorf("%d calls at once", most)
+		}
+		if got := d.End(t.Context()); got.Made != 25 {
+			t.Errorf("report %+v", got)
+		}
+	})
+}
+
+// A call whose caller goes away while it waits for its turn reaches no tool and costs nothing.
+func TestDispatchWaitHonoursContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := NewDispatcher(1, nil)
+		tool := named("t", func(ctx context.Context, _ *Env, _ json.RawMessage) (json.RawMessage, error) {
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		})
+		if err := d.Begin(t.Context(), Grant{Tools: registry(t, tool), MaxCalls: 2}); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		first, endFirst := context.WithCancelCause(t.Context())
+		second, endSecond := context.WithCancelCause(t.Context())
+		start := func(ctx context.Context, want error) {
+			wg.Go(func() {
+				if _, err := d.Handle(ctx, &transport.Call{Tool: "t", Args: []byte(`{}`)}); !errors.Is(err, want) {
+					t.Errorf("got %v, want %v", err, want)
+				}
+			})
+			synctest.Wait()
+		}
+		start(first, io.ErrClosedPipe)
+		start(second, io.ErrUnexpectedEOF)
+		endSecond(io.ErrUnexpectedEOF)
+		synctest.Wait()
+		endFirst(io.ErrClosedPipe)
+		wg.Wait()
+		again, endAgain := context.WithCancelCause(t.Context())
+		start(again, io.EOF) // the budget of 2 has one left
+		endAgain(io.EOF)
+		wg.Wait()
+		if got := d.End(t.Context()); got.Made != 2 || got.Refused != 0 {
+			t.Errorf("report %+v", got)
+		}
+	})
+}
+
+// The end of a cell ends its calls, and no hook comes after End.
+func TestDispatchEndCancelsCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := NewDispatcher(0, nil)
+		tool := named("t", func(ctx context.Context, _ *Env, _ json.RawMessage) (json.RawMessage, error) {
+			<-ctx.Done()
+			time.Sleep(time.Second) // tidying up
+			return nil, context.Cause(ctx)
+		})
+		var results atomic.Int64
+		hook := func(int64, string, time.Duration, error) { results.Add(1) }
+		g := Grant{Tools: registry(t, tool), MaxCalls: 9, Trace: true, OnResult: hook}
+
+		for _, tt := range []struct {
+			patience time.Duration
+			results  int64
+			err      string
+		}{
+			{2 * time.Second, 1, "No active execute_code cell"},
+			{time.Second / 2, 0, "the call was still running when its cell ended"},
+		} {
+			results.Store(0)
+			if err := d.Begin(t.Context(), g); err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				if _, err := call(d, t, "t", `{}`); !errors.Is(err, ErrNoCell) {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(t.Context(), tt.patience)
+			got := d.End(ctx)
+			cancel()
+			wg.Wait()
+			if got.Made != 1 || len(got.Trace) != 1 || *got.Trace[0].Error != tt.err || results.Load() != tt.results {
+				t.Errorf("%v: %d results, report %+v", tt.patience, results.Load(), got)
+			}
+		}
+	})
+}
+
+// SPEC 5: a call waits as long as the run's deadline allows, so tools must see it.
+func TestDispatchDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := NewDispatcher(0, nil)
+		tool := named("t", func(ctx context.Context, _ *Env, _ json.RawMessage) (json.RawMessage, error) {
+			at, ok := ctx.Deadline()
+			if left := time.Until(at); !ok || left != 5*time.Second {
+				t.Errorf("deadline in %v, %v", left, ok)
+			}
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if err := d.Begin(ctx, Grant{Tools: registry(t, tool), MaxCalls: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := call(d, t, "t", `{}`); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		d.End(t.Context())
+	})
+}
+
+func TestDispatchHooks(t *testing.T) {
+	d := NewDispatcher(0, nil)
+	tool := fake{spec: everything(), call: func(_ context.Context, _ *Env, args json.RawMessage) (json.RawMessage, error) {
+		if strings.Contains(string(args), "bad") {
+			return nil, errors.New("it is bad")
+		}
+		return args, nil
+	}}
+	var events []string
+	begin(t, d, Grant{
+		Tools: registry(t, tool), MaxCalls: 2,
+		OnCall: func(id int64, tool, args string) {
+			events = append(events, fmt.Sprint("call ", id, " ", tool, " ", args))
+		},
+		OnResult: func(id int64, tool string, d time.Duration, err error) {
+			events = append(events, fmt.Sprint("result ", id, " ", tool, " ", d >= 0, " ", err))
+		},
+	})
+	for _, args := range []string{`{"s":"ok"}`, `{}`, `{"s":"bad"}`, `{"s":"too much"}`} {
+		call(d, t, "every", args) //nolint:errcheck // seen by the hooks
+	}
+	got := d.End(t.Context())
+	want := []string{
+		`call 1 every {"s":"ok"}`, "result 1 every true <nil>",
+		`call 2 every {"s":"bad"}`, "result 2 every true it is bad",
+	}
+	if !slices.Equal(events, want) {
+		t.Errorf("got  %q\nwant %q", events, want)
+	}
+	if got.Trace != nil || got.LastError != "Tool call limit reached (2). No more tool calls allowed in this execution." {
+		t.Errorf("report %+v", got)
+	}
+}
+
+func TestDispatchPanic(t *testing.T) {
+	var log strings.Builder
+	d := NewDispatcher(1, slog.New(slog.NewTextHandler(&log, nil)))
+	tool := named("t", func(context.Context, *Env, json.RawMessage) (json.RawMessage, error) { panic("oh") })
+	begin(t, d, Grant{Tools: registry(t, tool), MaxCalls: 9})
+	for range 2 { // the slot comes back
+		_, err := call(d, t, "t", `{}`)
+		wantError(t, err, "t failed inside: oh")
+	}
+	if !strings.Contains(log.String(), "dispatch_test.go") {
+		t.Errorf("the log has no stack: %s", &log)
+	}
+}
+
+func TestDispatchEnv(t *testing.T) {
+	d := NewDispatcher(0, nil)
+	var got Env
+	tool := named("t", func(_ context.Context, env *Env, _ json.RawMessage) (json.RawMessage, error) {
+		got = *env
+		return json.RawMessage(`{}`), nil
+	})
+	env := &Env{Dir: "/run", Grace: time.Second}
+	begin(t, d, Grant{Tools: registry(t, tool), MaxCalls: 9, Env: env})
+	for dir, want := range map[string]string{"": "/run", "/there": "/there", "sub/../x": "/run/x"} {
+		if _, err := d.Handle(t.Context(), &transport.Call{Tool: "t", Args: []byte(`{}`), Dir: dir}); err != nil {
+			t.Fatal(err)
+		}
+		if got.Dir != want || got.Grace != time.Second || env.Dir != "/run" {
+			t.Errorf("%q: %+v", dir, got)
+		}
+	}
+}
+
+// A script that calls on after its budget, for ever, fills no memory.
+func TestDispatchTraceIsBounded(t *testing.T) {
+	d := NewDispatcher(0, nil)
+	begin(t, d, Grant{Tools: registry(t, named("t", nil)), MaxCalls: 1, Trace: true})
+	for range 3 * maxRefusedTrace {
+		call(d, t, "t", `{}`) //nolint:errcheck // counted
+	}
+	got := d.End(t.Context())
+	if got.Refused != 3*maxRefusedTrace-1 || len(got.Trace) != maxRefusedTrace+1 {
+		t.Errorf("%d refused, %d in the trace", got.Refused, len(got.Trace))
+	}
+}
+
+func TestEntryJSON(t *testing.T) {
+	text := "no"
+	got, err := json.Marshal([]Entry{{Tool: "t", ArgsPreview: "{}", Duration: 0.5}, {Error: &text}})
+	want := `[{"tool":"t","args_preview":"{}","duration_seconds":0.5,"error":null},{"tool":"","args_preview":"","duration_seconds":0,"error":"no"}]`
+	if err != nil || string(got) != want {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+func TestChecked(t *testing.T) {
+	tests := []struct{ name, result, want, err string }{
+		{"an object", `{"a":1}`, `{"a":1}`, ""},
+		{"several lines", "{\n \"a\": [1,\n2]\n}", `{"a":[1,2]}`, ""},
+		{"an error that says nothing", `{"error":null,"a":1}`, `{"a":1}`, ""},
+		{"an error that is false", `{"a":1,"error":false}`, `{"a":1}`, ""},
+		{"an error that is empty", `{"a":1,"error":""}`, `{"a":1}`, ""},
+		{"an error", `{"a":1,"error":"it \"broke\""}`, "", `it "broke"`},
+		{"an error of another type", `{"error":{"code":7}}`, "", `{"code":7}`},
+		{"a list", `[1]`, "", "op returned JSON that is no object"},
+		{"nothing", ``, "", "op returned what is not JSON: unexpected EOF"},
+		{"not UTF-8", "{\"a\":\"\xff\"}", "", `op returned what is not JSON: jsontext: invalid UTF-8 within "/a" after offset 6`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := NewDispatcher(0, nil)
+			kept := []byte(tt.result)
+			tool := named("op", func(context.Context, *Env, json.RawMessage) (json.RawMessage, error) { return kept, nil })
+			begin(t, d, Grant{Tools: registry(t, tool), MaxCalls: 1})
+			result, err := call(d, t, "op", `{}`)
+			if result != tt.want || (err != nil || tt.err != "") && (err == nil || err.Error() != tt.err) {
+				t.Errorf("got %s, %v", result, err)
+			}
+			if string(kept) != tt.result {
+				t.Errorf("the tool's own bytes became %s", kept)
+			}
+		})
+	}
+}
