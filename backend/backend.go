@@ -67,6 +67,13 @@ type Info struct {
 	Library string // the zip that holds the guest package _hermes_exec
 	Python  Python
 
+	// SameHost says that processes run on this machine as the caller sees it: the host's paths name
+	// the same files, and its loopback is theirs.
+	SameHost bool
+
+	// NoHome says that HOME is missing or cannot be written to.
+	NoHome bool
+
 	// Env is the environment's own variables, unfiltered, as its processes would inherit them.
 	Env map[string]string
 

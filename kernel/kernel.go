@@ -25,16 +25,17 @@ type Cell struct {
 
 // Outcome is how a cell ended.
 type Outcome struct {
-	Exit           *backend.ExitError // nil: status 0 was delivered
+	Delivered      bool               // an exit status was
+	Exit           *backend.ExitError // that status; nil is status 0
 	Stdout, Stderr backend.Counts
 	Survivors      []string // processes of the cell that could not be ended
 }
 
 // Executor runs cells.
 type Executor interface {
-	// Exec runs one cell to its end. An error means that no exit status was delivered: the cause of
-	// ctx, when that ended the cell, or an error of the backend. The outcome is nil only if the
-	// cell did not start.
+	// Exec runs one cell to its end. An error means that the cell did not end by itself: it is the
+	// cause of ctx, when that ended the cell, or an error of the backend. The outcome is nil only if
+	// the cell did not start.
 	Exec(ctx context.Context, c Cell) (*Outcome, error)
 
 	// Close ends what the executor keeps. It is idempotent.

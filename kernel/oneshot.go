@@ -1,0 +1,118 @@
+package kernel
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+)
+
+// ScriptName is the file that a cell's code is staged as.
+const ScriptName = "script.py"
+
+// Interrupt is the cause with which a caller ends a cell.
+type Interrupt struct {
+	Reason string // what the result says; "" is neutral
+	Kill   bool   // at once, without a chance to end in order
+}
+
+// Error says why the cell was interrupted.
+func (i *Interrupt) Error() string {
+	if i.Reason == "" {
+		return "interrupted"
+	}
+	return "interrupted: " + i.Reason
+}
+
+// Process says how OneShot runs cells.
+type Process struct {
+	// Staging is a directory of the environment, there already, that a cell's code is put into. Each
+	// cell replaces the code of the one before: use one directory for cells that run at once.
+	Staging string
+
+	Env   map[string]string // the whole environment of the cells
+	Grace time.Duration     // between the signal that ends a cell and Kill; 0 kills at once
+}
+
+// oneShot runs each cell in a process of its own.
+type oneShot struct {
+	backend backend.Backend
+	process Process
+}
+
+var _ Executor = (*oneShot)(nil)
+
+// OneShot returns an executor that runs each cell in a fresh interpreter, the one of b's Info. When
+// the context of Exec ends, the cell gets SIGINT if the cause is an *Interrupt, else SIGTERM, then a
+// grace, then SIGKILL.
+func OneShot(b backend.Backend, p Process) Executor {
+	return &oneShot{backend: b, process: p}
+}
+
+// Exec implements Executor.
+func (o *oneShot) Exec(ctx context.Context, c Cell) (*Outcome, error) {
+	script := c.File
+	if script == "" {
+		script = path.Join(o.process.Staging, ScriptName)
+		if err := o.backend.Put(ctx, script, bytes.NewReader(c.Code), 0o600); err != nil {
+			return nil, ended(ctx, fmt.Errorf("stage the script: %w", err))
+		}
+	}
+	p, err := backend.Run(ctx, o.backend, backend.Cmd{
+		Args: append([]string{o.backend.Info().Python.Path, script}, c.Args...),
+		Dir:  c.Dir, Env: o.process.Env,
+		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Keep: c.Keep,
+	}, o.stop)
+	if p == nil {
+		return nil, ended(ctx, fmt.Errorf("start the script: %w", err))
+	}
+	return outcome(ctx, p, err)
+}
+
+// Close implements Executor: nothing is kept between cells.
+func (o *oneShot) Close() error { return nil }
+
+// stop says how a cell ends whose context has.
+func (o *oneShot) stop(cause error) backend.Stop {
+	interrupt := (*Interrupt)(nil)
+	switch {
+	case !errors.As(cause, &interrupt):
+		return backend.Stop{Signal: backend.Terminate, Grace: o.process.Grace}
+	case interrupt.Kill:
+		return backend.Stop{}
+	default:
+		return backend.Stop{Signal: backend.Interrupt, Grace: o.process.Grace}
+	}
+}
+
+// ended is the cause of ctx if that is why err came.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// statusWait bounds the wait for the status of a process that Run has ended. It is there already
+// unless the process could not be ended.
+const statusWait = time.Second
+
+// outcome gathers how p ended. Why is what Run said.
+func outcome(ctx context.Context, p backend.Process, why error) (*Outcome, error) {
+	o := &Outcome{Survivors: p.Survivors()}
+	o.Stdout, o.Stderr = p.Output()
+	status := why
+	if why != nil && !errors.As(why, &o.Exit) {
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusWait)
+		defer cancel()
+		status = p.Wait(late)
+	} else {
+		why = nil
+	}
+	o.Delivered = status == nil || errors.As(status, &o.Exit)
+	return o, why
+}
