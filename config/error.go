@@ -24,8 +24,8 @@ type ValueError struct {
 // Error names the place, the key, the value and what is wrong.
 func (e *ValueError) Error() string {
 	place := e.Origin
-	if strings.HasPrefix(place, "file ") {
-		place = strings.TrimPrefix(place, "file ") + ": " + e.Key
+	if file, ok := strings.CutPrefix(place, "file "); ok {
+		place = file + ": " + e.Key
 	}
 	return fmt.Sprintf("%s: %v", place, e.Err)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -155,14 +154,14 @@ func (d *document) place(n *yaml.Node) string { return fmt.Sprintf("file %s:%d",
 // root applies the sections.
 func (d *document) root(root *yaml.Node) {
 	d.duplicates(root, "")
-	for name, node := range pairs(root) {
-		switch name.Value {
+	for _, p := range pairs(root) {
+		switch p.name.Value {
 		case "code_execution", "terminal", "web", "security":
-			d.section(name, node)
+			d.section(p.name, p.node)
 		case "tools":
-			d.tools(name, node)
+			d.tools(p.name, p.node)
 		default:
-			d.entry(name, name.Value, node)
+			d.entry(p.name, p.name.Value, p.node)
 		}
 	}
 }
@@ -180,8 +179,8 @@ func (d *document) section(name, node *yaml.Node) {
 		d.reserve(node)
 	}
 	d.duplicates(node, name.Value+".")
-	for child, n := range pairs(node) {
-		d.entry(child, name.Value+"."+child.Value, n)
+	for _, p := range pairs(node) {
+		d.entry(p.name, name.Value+"."+p.name.Value, p.node)
 	}
 }
 
@@ -257,8 +256,8 @@ func (d *document) tools(name, node *yaml.Node) {
 	}
 	d.reserve(node)
 	d.duplicates(node, "tools.")
-	for child, n := range pairs(node) {
-		d.tool(child, n)
+	for _, p := range pairs(node) {
+		d.tool(p.name, p.node)
 	}
 	if d.loaded.Settings.OperatorTools != nil {
 		d.commands = append(d.commands, "tools")
@@ -328,40 +327,47 @@ func texts(node *yaml.Node, depth int) []string {
 	return all
 }
 
-// pairs ranges over a mapping with its aliases resolved. What is merged by << comes last, and only
-// where the mapping does not say it itself.
-func pairs(mapping *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
-	return func(yield func(name, node *yaml.Node) bool) {
-		seen := map[string]bool{}
-		var merges []*yaml.Node
-		each := func(m *yaml.Node) bool {
-			for i := 0; i+1 < len(m.Content); i += 2 {
-				name, node := m.Content[i], resolve(m.Content[i+1])
-				if name.Tag == "!!merge" {
-					merges = append(merges, node)
-					continue
-				}
-				if !seen[name.Value] && !yield(name, node) {
-					return false
-				}
-				seen[name.Value] = true
+// pair is one entry of a mapping, with aliases resolved.
+type pair struct{ name, node *yaml.Node }
+
+// pairs are the entries of a mapping. What is merged by << comes last, and only where the mapping
+// does not say it itself.
+func pairs(mapping *yaml.Node) []pair {
+	var all []pair
+	seen := map[string]bool{}
+	mappings := []*yaml.Node{mapping}
+	for i := 0; i < len(mappings) && i < maxDepth; i++ {
+		own, merged := entries(mappings[i])
+		mappings = append(mappings, merged...)
+		for _, p := range own {
+			if !seen[p.name.Value] {
+				all = append(all, p)
 			}
-			return true
-		}
-		if !each(mapping) {
-			return
-		}
-		for i := 0; i < len(merges) && i < maxDepth; i++ {
-			m := merges[i]
-			if m.Kind == yaml.SequenceNode {
-				for _, item := range m.Content {
-					merges = append(merges, resolve(item))
-				}
-			} else if m.Kind == yaml.MappingNode && !each(m) {
-				return
-			}
+			seen[p.name.Value] = true
 		}
 	}
+	return all
+}
+
+// entries are a mapping's own entries, and the mappings that it merges.
+func entries(node *yaml.Node) (own []pair, merged []*yaml.Node) {
+	if node.Kind == yaml.SequenceNode {
+		for _, item := range node.Content {
+			merged = append(merged, resolve(item))
+		}
+	}
+	if node.Kind != yaml.MappingNode {
+		return nil, merged
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		p := pair{node.Content[i], resolve(node.Content[i+1])}
+		if p.name.Tag == "!!merge" {
+			merged = append(merged, p.node)
+		} else {
+			own = append(own, p)
+		}
+	}
+	return own, merged
 }
 
 // resolve follows an alias.

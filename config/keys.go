@@ -147,11 +147,11 @@ func executionKeys() []key {
 		scalar(key{
 			name: "code_execution.max_tool_calls", flag: "max-tool-calls", want: "count", example: "200",
 			help: "tool calls of one run or cell",
-		}, whole(1, maxCount), strconv.Itoa, func(s *Settings) *int { return &s.MaxToolCalls }),
+		}, whole(maxCount), strconv.Itoa, func(s *Settings) *int { return &s.MaxToolCalls }),
 		scalar(key{
 			name: "code_execution.max_parallel_tool_calls", want: "count", example: "4",
 			help: "tool calls that are served at once",
-		}, whole(1, 4096), strconv.Itoa, func(s *Settings) *int { return &s.MaxParallelToolCalls }),
+		}, whole(4096), strconv.Itoa, func(s *Settings) *int { return &s.MaxParallelToolCalls }),
 		scalar(key{
 			name: "code_execution.kernel_idle_timeout", want: "seconds", example: "1h",
 			help: "after which an idle session ends",
@@ -159,7 +159,7 @@ func executionKeys() []key {
 		scalar(key{
 			name: "code_execution.max_session_kernels", want: "count", example: "8",
 			help: "sessions that are kept; the least recently used one ends for a new one",
-		}, whole(1, 1000), strconv.Itoa, func(s *Settings) *int { return &s.MaxSessionKernels }),
+		}, whole(1000), strconv.Itoa, func(s *Settings) *int { return &s.MaxSessionKernels }),
 		scalar(key{
 			name: "code_execution.on_timeout", want: "`kill` or `interrupt`", example: "interrupt",
 			help: "what a session's timeout does; `interrupt` tries KeyboardInterrupt for 2 s first",

@@ -107,7 +107,7 @@ func sshKeys() []key {
 		scalar(key{
 			name: "terminal.ssh_port", env: []string{"TERMINAL_SSH_PORT"}, want: "port", example: "2222",
 			help: "the remote port, unless the host names one; without it what ~/.ssh/config says",
-		}, whole(1, 65535), portText, func(s *Settings) *int { return &s.SSH.Port }),
+		}, whole(65535), portText, func(s *Settings) *int { return &s.SSH.Port }),
 		hostPath(key{
 			name: "terminal.ssh_key", env: []string{"TERMINAL_SSH_KEY"}, want: "path", example: "~/.ssh/id_ed25519",
 			help: "the private key that is offered first",
@@ -160,7 +160,7 @@ func splitHost(text string) (user, host string, port int, err error) {
 		}
 	}
 	if name, digits, splitErr := net.SplitHostPort(host); splitErr == nil {
-		if port, err = whole(1, 65535)(digits); err != nil {
+		if port, err = whole(65535)(digits); err != nil {
 			return "", "", 0, fmt.Errorf("port of %q: %w", text, err)
 		}
 		host = name

@@ -26,9 +26,9 @@ func Skill(r io.Reader) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, node := range pairs(root) {
-		if name.Value == "required_environment_variables" {
-			return required(node)
+	for _, p := range pairs(root) {
+		if p.name.Value == "required_environment_variables" {
+			return required(p.node)
 		}
 	}
 	return nil, nil
@@ -88,9 +88,9 @@ func requiredName(item *yaml.Node) (string, error) {
 	case yaml.ScalarNode:
 		name = item.Value
 	case yaml.MappingNode:
-		for k, v := range pairs(item) {
-			if k.Value == "name" && v.Kind == yaml.ScalarNode {
-				name = v.Value
+		for _, p := range pairs(item) {
+			if p.name.Value == "name" && p.node.Kind == yaml.ScalarNode {
+				name = p.node.Value
 			}
 		}
 	}

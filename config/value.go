@@ -108,12 +108,13 @@ func (v value) table() (map[string]string, error) {
 		return assignments(list)
 	}
 	table := map[string]string{}
-	for name, node := range pairs(v.node) {
-		if node.Kind != yaml.ScalarNode {
-			return nil, fmt.Errorf("line %d: %s: want a single value", node.Line, name.Value)
+	for _, p := range pairs(v.node) {
+		name := p.name.Value
+		if p.node.Kind != yaml.ScalarNode {
+			return nil, fmt.Errorf("line %d: %s: want a single value", p.node.Line, name)
 		}
-		if table[name.Value] = ""; !isNull(node) {
-			table[name.Value] = v.expand(node.Value)
+		if table[name] = ""; !isNull(p.node) {
+			table[name] = v.expand(p.node.Value)
 		}
 	}
 	return table, nil
@@ -135,7 +136,7 @@ func assignments(list []string) (map[string]string, error) {
 // maxDuration is longer than anything that is meant.
 const maxDuration = 10 * 365 * 24 * time.Hour
 
-// duration reads seconds, or a duration as 90s, 5m or 1h30m.
+// duration reads seconds, or a duration as 90s, 5m or 1h30m. Least is 0 or the least above it.
 func duration(least time.Duration) func(string) (time.Duration, error) {
 	return func(text string) (time.Duration, error) {
 		d, err := time.ParseDuration(text)
@@ -147,8 +148,10 @@ func duration(least time.Duration) func(string) (time.Duration, error) {
 			d = time.Duration(max(-1, min(seconds, maxDuration.Seconds()+1)) * float64(time.Second))
 		}
 		switch {
-		case d < 0 || d < least && least == 1:
+		case d < least && least > 0:
 			return 0, fmt.Errorf("%q is too short: want more than 0 seconds", text)
+		case d < least:
+			return 0, fmt.Errorf("%q is too short: want 0 seconds or more", text)
 		case d > maxDuration:
 			return 0, fmt.Errorf("%q is too long: want at most ten years", text)
 		}
@@ -156,15 +159,15 @@ func duration(least time.Duration) func(string) (time.Duration, error) {
 	}
 }
 
-// whole reads a whole number.
-func whole(least, most int) func(string) (int, error) {
+// whole reads a whole number from 1.
+func whole(most int) func(string) (int, error) {
 	return func(text string) (int, error) {
 		n, err := strconv.ParseInt(digits(text), 10, 64)
 		switch {
 		case errors.Is(err, strconv.ErrSyntax):
 			return 0, fmt.Errorf("%q is not a whole number", text)
-		case err != nil || n < int64(least) || n > int64(most):
-			return 0, fmt.Errorf("%q is out of range: want %d to %d", text, least, most)
+		case err != nil || n < 1 || n > int64(most):
+			return 0, fmt.Errorf("%q is out of range: want 1 to %d", text, most)
 		}
 		return int(n), nil
 	}
