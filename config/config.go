@@ -81,6 +81,9 @@ type Settings struct {
 
 	// RedactSecrets says that known secrets are masked in results and events.
 	RedactSecrets bool
+
+	// Warnings are what Load found that is no mistake, but that every result should tell.
+	Warnings []string
 }
 
 // Dir is a directory with the place that named it, for messages.

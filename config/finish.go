@@ -72,7 +72,7 @@ func (l *loader) timezone(s *Settings) {
 		return
 	}
 	if _, err := time.LoadLocation(s.Timezone); err != nil || s.Timezone == "Local" {
-		l.loaded.Warnings = append(l.loaded.Warnings, fmt.Sprintf("timezone %q (%s) is not known, want an IANA name as Europe/Athens: TZ is left alone",
+		s.Warnings = append(s.Warnings, fmt.Sprintf("timezone %q (%s) is not known, want an IANA name as Europe/Athens: TZ is left alone",
 			s.Timezone, l.loaded.Origin("timezone")))
 		s.Timezone = ""
 	}

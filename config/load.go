@@ -28,13 +28,11 @@ type Input struct {
 	Backends []string          // the backends on offer; nil allows any
 }
 
-// Loaded are settings with their history. Warnings are for the person who runs the program, Notes
-// for its debug log.
+// Loaded are settings with their history.
 type Loaded struct {
 	Settings Settings
-	File     string // the file that was read; "" is none
-	Warnings []string
-	Notes    []string
+	File     string   // the file that was read; "" is none
+	Notes    []string // for the debug log: keys that nobody knows
 
 	keys    []key
 	origins map[string]string
@@ -56,7 +54,7 @@ func Load(in Input) (*Loaded, error) {
 		loaded: &Loaded{Settings: Defaults(), keys: keys(), origins: map[string]string{}},
 		errs:   &multierror.Error{ErrorFormat: lines},
 	}
-	l.loaded.Settings.Home = l.home()
+	l.home(&l.loaded.Settings)
 	l.file()
 	l.environ()
 	l.flags()
@@ -96,20 +94,17 @@ type loader struct {
 	errs   *multierror.Error
 }
 
-// home finds the directory that holds the configuration.
-func (l *loader) home() string {
-	for _, dir := range []string{l.in.Home, l.in.Environ["HERMES_HOME"]} {
-		if dir != "" {
-			return l.path(dir)
-		}
+// Home returns the directory that holds the configuration, the cache and the logs: $HERMES_HOME,
+// else .hermes in the home directory that environ names, else "". Dir is what it is relative to.
+func Home(environ map[string]string, dir string) string {
+	l := &loader{in: Input{Environ: environ, Dir: dir}}
+	if home := environ["HERMES_HOME"]; home != "" {
+		return l.path(home)
 	}
-	home := l.userHome()
-	if home == "" {
-		l.loaded.Warnings = append(l.loaded.Warnings,
-			"no home directory is known: set HERMES_HOME to have a configuration and spill files")
-		return ""
+	if home := l.userHome(); home != "" {
+		return filepath.Join(home, ".hermes")
 	}
-	return filepath.Join(home, ".hermes")
+	return ""
 }
 
 // userHome is the home directory that the caller's environment names.
@@ -118,6 +113,16 @@ func (l *loader) userHome() string {
 		return l.in.Environ["USERPROFILE"]
 	}
 	return l.in.Environ["HOME"]
+}
+
+// home finds the directory that holds the configuration.
+func (l *loader) home(s *Settings) {
+	if s.Home = l.path(l.in.Home); s.Home != "" {
+		return
+	}
+	if s.Home = Home(l.in.Environ, l.in.Dir); s.Home == "" {
+		s.Warnings = append(s.Warnings, "no home directory is known: set HERMES_HOME to have a configuration and spill files")
+	}
 }
 
 // path makes a path of the host absolute.
@@ -197,7 +202,7 @@ func (l *loader) apply(k key, origin string, v value) {
 
 // mistake records a wrong value.
 func (l *loader) mistake(k key, origin, text string, err error) {
-	if k.secret {
+	if k.secret || k.flag == "env" {
 		text = masked
 	}
 	l.errs = multierror.Append(l.errs, &ValueError{Key: k.id(), Value: text, Origin: origin, Err: err})

@@ -53,8 +53,8 @@ func TestDefaults(t *testing.T) {
 	if !reflect.DeepEqual(l.Settings, want) {
 		t.Errorf("got %+v\nwant %+v", l.Settings, want)
 	}
-	if l.File != "" || len(l.Warnings) != 0 || len(l.Notes) != 0 {
-		t.Errorf("file %q, warnings %q, notes %q", l.File, l.Warnings, l.Notes)
+	if l.File != "" || len(l.Settings.Warnings) != 0 || len(l.Notes) != 0 {
+		t.Errorf("file %q, warnings %q, notes %q", l.File, l.Settings.Warnings, l.Notes)
 	}
 	for _, s := range l.List() {
 		if s.Origin != "default" {

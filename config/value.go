@@ -123,10 +123,10 @@ func (v value) table() (map[string]string, error) {
 // assignments reads a list of NAME=value.
 func assignments(list []string) (map[string]string, error) {
 	table := map[string]string{}
-	for _, item := range list {
+	for i, item := range list {
 		name, text, ok := strings.Cut(item, "=")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("%q is not NAME=value", item)
+			return nil, fmt.Errorf("item %d is not NAME=value", i+1) // which may be a secret
 		}
 		table[name] = text
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // add sets what the script gets besides the variables of its environment. What hermes-exec needs
@@ -34,11 +35,14 @@ func (b *builder) give(name, value string) {
 	b.report.Dropped = slices.DeleteFunc(b.report.Dropped, func(other string) bool { return b.fold(other) == b.fold(name) })
 }
 
-// zone sets TZ. The C library of Windows takes the name of a zone for an offset of zero, so there
+// zone sets TZ, to nothing that Python would silently take for UTC. The C library of Windows takes the name of a zone for an offset of zero, so there
 // TZ stays what it is.
 func (b *builder) zone() {
+	_, err := time.LoadLocation(b.Timezone)
 	switch {
 	case b.Timezone == "":
+	case err != nil || b.Timezone == "Local":
+		b.report.Warnings = append(b.report.Warnings, fmt.Sprintf("timezone %q is not known: TZ is left alone", b.Timezone))
 	case b.OS == "windows":
 		b.report.Warnings = append(b.report.Warnings,
 			fmt.Sprintf("timezone %s is not applied: Windows knows no IANA names in TZ", b.Timezone))

@@ -204,6 +204,13 @@ func TestBuild(t *testing.T) {
 			want:    with("TZ", "Europe/Athens"),
 		},
 		{
+			name:    "B066 a zone that nobody knows",
+			base:    map[string]string{"TZ": "UTC"},
+			options: Options{Timezone: "Mars/Base; rm -rf /"},
+			want:    with("TZ", "UTC"),
+			warning: `timezone "Mars/Base; rm -rf /" is not known`,
+		},
+		{
 			name: "24 no time zone",
 			want: always(),
 		},
