@@ -1,0 +1,264 @@
+"""The file helper: answers read_file, search_files and the checks before a write, a line each.
+
+A request is a JSON object with "op"; the answer is "+" and the result as JSON, or "-" and a message
+as a JSON string. The host keeps helpers between calls and ends one at a call's deadline, so nothing
+here watches the clock. It ends when stdin does.
+"""
+
+import errno
+import os
+import stat
+import sys
+from typing import Any, Dict, Iterator, List, Tuple
+
+Row = Dict[str, Any]
+
+MAX_CONTENT = 10 << 20  # bytes; even with every byte escaped as \\u00XX they fit a line of 64 MiB
+MAX_COUNTED = 64 << 20  # bytes of a file whose lines are counted to the end
+CHUNK = 1 << 18
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+def main() -> int:
+    """Answer requests until stdin ends."""
+    import json
+
+    out = sys.stdout.buffer
+    for line in sys.stdin.buffer:
+        try:
+            answer = "+" + json.dumps(handle(json.loads(line)), ensure_ascii=False)
+        except Exception as err:  # whatever it is, the next request may be answered
+            answer = "-" + json.dumps(message(err), ensure_ascii=False)
+        out.write(answer.encode("utf-8", "replace") + b"\n")
+        out.flush()
+    return 0
+
+
+def handle(request: Row) -> Row:
+    """Answer one request. Raises ValueError or OSError with a text for the caller."""
+    op = request["op"]
+    try:
+        if op == "search_files":
+            from . import search
+
+            return search.search_files(request)
+        if op == "read_file":
+            return read_file(request)
+        if op == "prepare":
+            return prepare(request)
+    except OSError as err:
+        raise OSError(err.errno, reason(err), request["name"]) from None
+    raise ValueError("unknown operation %r" % op)
+
+
+def message(err: BaseException) -> str:
+    """Return the text of an error, for a person."""
+    if isinstance(err, OSError) and err.filename is not None:
+        return "%s: %s" % (err.filename, err.strerror)
+    return str(err) or type(err).__name__
+
+
+def reason(err: OSError) -> str:
+    """Return why, in the words of the C library, lower case."""
+    text = err.strerror or str(err)
+    return text[:1].lower() + text[1:]
+
+
+def refuse(path: str, name: str) -> os.stat_result:
+    """Return the stat of a regular file; raise ValueError that says what else it is."""
+    info = os.stat(path)
+    for test, what in (
+        (stat.S_ISDIR, "a directory"),
+        (stat.S_ISFIFO, "a FIFO"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISCHR, "a device"),
+        (stat.S_ISBLK, "a device"),
+    ):
+        if test(info.st_mode):
+            raise ValueError("%s: is %s, not a regular file" % (name, what))
+    return info
+
+
+def read_file(request: Row) -> Row:
+    """Return a window of lines as raw text."""
+    path, name = request["path"], request["name"]
+    refuse(path, name)  # before it is opened: opening a device can have effects
+    fd = os.open(path, _FLAGS)
+    try:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode):
+            raise ValueError("%s: is not a regular file" % name)
+        head = os.read(fd, CHUNK)
+        encoding = _encoding(head)
+        window = Window(request["offset"], request["limit"], info.st_size <= MAX_COUNTED)
+        try:
+            for chunk in _chunks(fd, head, encoding):
+                if not window.feed(chunk):
+                    break
+            return window.result(encoding)
+        except UnicodeError as err:
+            raise ValueError(
+                "%s: is not %s text (%s); read binary data with open(path, 'rb')"
+                % (name, "UTF-8" if encoding == "utf-8" else encoding.upper(), _where(err))
+            ) from None
+    finally:
+        os.close(fd)
+
+
+def _where(err: UnicodeError) -> str:
+    if isinstance(err, UnicodeDecodeError):
+        return "%s: byte 0x%02x" % (err.reason, err.object[err.start])
+    return str(err)
+
+
+def _encoding(head: bytes) -> str:
+    if head[:1] not in (b"\xef", b"\xff", b"\xfe", b"\0"):
+        return "utf-8"  # and the module below need not be loaded
+    from . import search
+
+    return search.encoding_of(head)
+
+
+def _chunks(fd: int, head: bytes, encoding: str) -> Iterator[bytes]:
+    """Yield the file as UTF-8, without a byte-order mark."""
+    data = head
+    if encoding == "utf-8-sig":
+        data = head[3:]
+    elif encoding != "utf-8":
+        yield from _recode(fd, head, encoding)
+        return
+    while data:
+        yield data
+        data = os.read(fd, CHUNK)
+
+
+def _recode(fd: int, data: bytes, encoding: str) -> Iterator[bytes]:
+    import codecs
+
+    decoder = codecs.getincrementaldecoder(encoding)()
+    while data:
+        yield decoder.decode(data).encode()
+        data = os.read(fd, CHUNK)
+    yield decoder.decode(b"", True).encode()
+
+
+class Window:
+    """Takes a text in chunks and keeps the lines asked for."""
+
+    def __init__(self, offset: int, limit: int, counted: bool) -> None:
+        self._line = 1  # the line that the next byte belongs to
+        self._first, self._limit = offset, limit
+        self._left = limit
+        self._counted = counted
+        self._parts = []  # type: List[bytes]
+        self._size = 0
+        self._seen = 0
+        self._after = False  # whether there is text behind the window
+        self._open = False  # whether the text ends without a line break
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take a chunk and tell whether another one is wanted."""
+        if not chunk:
+            return True
+        self._seen += len(chunk)
+        self._open = chunk[-1:] != b"\n"
+        rest = self._skip(chunk)
+        if rest:
+            rest = self._take(rest)
+        if rest:
+            self._after = True
+            self._line += rest.count(b"\n")
+        if self._counted and self._seen > MAX_COUNTED and self._after:
+            self._counted = False
+        return self._counted or not self._after
+
+    def _skip(self, chunk: bytes) -> bytes:
+        missing = self._first - self._line
+        if missing <= 0 or self._after:
+            return chunk
+        breaks = chunk.count(b"\n")
+        self._line += min(breaks, missing)
+        if breaks < missing:
+            return b""
+        return chunk.split(b"\n", missing)[-1]
+
+    def _take(self, chunk: bytes) -> bytes:
+        """Keep what belongs to the window and return what does not."""
+        if self._after or not self._left:
+            return chunk
+        pieces = chunk.split(b"\n", self._left)
+        rest = pieces[-1] if len(pieces) > self._left else b""
+        part = chunk[: len(chunk) - len(rest)] if rest else chunk
+        room = MAX_CONTENT - self._size
+        if len(part) > room:
+            rest, part = chunk[room:], part[:room]
+        breaks = part.count(b"\n")
+        self._left -= breaks
+        self._line += breaks
+        self._parts.append(part)
+        self._size += len(part)
+        return rest
+
+    def result(self, encoding: str) -> Row:
+        """Return the answer once all wanted chunks have come."""
+        data = b"".join(self._parts)
+        taken = self._limit - self._left
+        if self._after and self._left:
+            data, taken = _whole(data, taken)
+        known = self._counted or not self._after
+        return {
+            "content": data.decode(),
+            "total_lines": self._line - 1 + self._open if known else None,
+            "truncated": self._after,
+            "next_offset": self._first + taken if self._after else None,
+            "encoding": encoding,
+        }
+
+
+def _whole(data: bytes, taken: int) -> Tuple[bytes, int]:
+    """Cut what outgrew MAX_CONTENT behind its last whole line; of one huge line keep its start."""
+    cut = data.rfind(b"\n") + 1
+    if cut:
+        return data[:cut], taken
+    cut = len(data)
+    while cut and data[cut - 1] & 0xC0 == 0x80 and len(data) - cut < 3:
+        cut -= 1
+    if cut and data[cut - 1] >= 0xC0:
+        cut -= 1
+    return data[:cut], taken + 1
+
+
+def prepare(request: Row) -> Row:
+    """Check that a file can be written, make its parents, and return the mode for a new one.
+
+    The mode of a file that exists is 0: the host then keeps it. A symlink is resolved, so that what
+    it points to is replaced and not the link.
+    """
+    path, name = request["path"], request["name"]
+    target = os.path.realpath(path)
+    try:
+        refuse(target, name)
+    except FileNotFoundError:
+        if path.endswith("/"):
+            raise ValueError("%s: is the name of a directory" % name) from None
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        _writable(os.path.dirname(target), name)
+        return {"path": target, "mode": 0o666 & ~_umask()}
+    _writable(target, name)
+    return {"path": target, "mode": 0}
+
+
+def _writable(path: str, name: str) -> None:
+    if not os.access(path, os.W_OK):
+        code = errno.EROFS if os.statvfs(path).f_flag & os.ST_RDONLY else errno.EACCES
+        raise OSError(code, os.strerror(code), name)
+
+
+def _umask() -> int:
+    mask = os.umask(0o77)
+    os.umask(mask)
+    return mask
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+"""Globs and .gitignore rules, both as regular expressions over paths with "/" between names."""
+
+import re
+from typing import Callable, List, NamedTuple, Optional, Pattern, Sequence, Tuple
+
+_TOKEN = re.compile(r"(?:^|(?<=/))\*\*/|/\*\*$|\*+|\?|\[[!^]?\]?[^\]/]*\]|\\.|.", re.S)
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+
+
+def translate(glob: str) -> str:
+    """Return the regular expression of a glob: `*` and `?` stay in one name, `**` crosses them."""
+    return ".*" if glob == "**" else "".join(map(_piece, _TOKEN.findall(glob)))
+
+
+def _piece(token: str) -> str:
+    if token == "**/":
+        return "(?:.*/)?"
+    if token == "/**":
+        return "/.*"
+    if token[0] == "*":
+        return "[^/]*"
+    if token == "?":
+        return "[^/]"
+    if token[0] == "[" and len(token) > 2:
+        body = token[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+        negated = body[0] in "!^"
+        return "[^/" + _leading_bracket(body[1:]) + "]" if negated else "[" + _leading_bracket(body) + "]"
+    return re.escape(token[1] if len(token) == 2 else token)
+
+
+def _leading_bracket(body: str) -> str:
+    """Escape a `]` or `^` that stands first, where it is literal in a glob."""
+    return "\\" + body if body[:1] in ("]", "^") else body
+
+
+def expand(glob: str) -> List[str]:
+    """Return the globs that `{a,b}` stands for, nested braces included."""
+    done, todo = [], [glob]  # type: List[str], List[str]
+    while todo:
+        one = todo.pop()
+        braces = _BRACES.search(one)
+        if braces is None or len(todo) + len(done) > 1000:
+            done.append(one)
+            continue
+        head, tail = one[: braces.start()], one[braces.end() :]
+        todo.extend(head + choice + tail for choice in braces.group(1).split(","))
+    return done
+
+
+def matcher(glob: str) -> Callable[[str, str], object]:
+    """Return a function of a path below the root and its last name that tells whether it matches.
+
+    A glob with a slash is about the whole path, any other one about the name. Raises ValueError for
+    one that is no glob, such as `[z-a]`.
+    """
+    globs = expand(glob)
+    try:
+        by_path = _any([g.lstrip("/") if not g.startswith("./") else g[2:] for g in globs if "/" in g])
+        by_name = _any([g for g in globs if "/" not in g])
+    except re.error as err:
+        raise ValueError("bad glob %r: %s" % (glob, err)) from None
+
+    def match(path: str, name: str) -> object:
+        return (by_name and by_name(name)) or (by_path and by_path(path))
+
+    return match
+
+
+def _any(globs: Sequence[str]) -> Optional[Callable[[str], object]]:
+    if not globs:
+        return None
+    return re.compile("|".join("(?:%s)" % translate(g) for g in globs), re.S).fullmatch
+
+
+class Rule(NamedTuple):
+    """One line of a .gitignore."""
+
+    match: Callable[[str], object]
+    keep: bool  # the line started with "!"
+    folders: bool  # the line ended with "/"
+
+
+class Level(NamedTuple):
+    """The rules of one .gitignore and where it lies."""
+
+    any: Pattern[str]  # whether a rule may say something at all
+    rules: Sequence[Rule]  # the last line first
+    lead: str  # what to put before a path below the search root to make it relative to this file
+    skip: int  # how many characters to take from it first
+
+    def verdict(self, path: str, is_dir: bool) -> Optional[bool]:
+        """Return True to ignore the path, False to keep it, None without an opinion."""
+        here = self.lead + path[self.skip :]
+        if not self.any.fullmatch(here):
+            return None
+        for rule in self.rules:
+            if (is_dir or not rule.folders) and rule.match(here):
+                return not rule.keep
+        return None
+
+
+def parse_rules(text: str, lead: str = "", skip: int = 0) -> Optional[Level]:
+    """Return the rules in the text of a .gitignore, None if there are none. Bad lines are passed over."""
+    rules, sources = [], []  # type: List[Rule], List[str]
+    for line in text.split("\n"):
+        source, rule = _parse_rule(line)
+        if rule is not None:
+            rules.append(rule)
+            sources.append("(?:%s)" % source)
+    if not rules:
+        return None
+    return Level(re.compile("|".join(sources), re.S), rules[::-1], lead, skip)
+
+
+def _parse_rule(line: str) -> Tuple[str, Optional[Rule]]:
+    line = re.sub(r"(?<!\\)[ \t\r]+$", "", line)
+    if not line or line[0] == "#":
+        return "", None
+    keep = line[0] == "!"
+    if keep:
+        line = line[1:]
+    folders = line.endswith("/")
+    line = line.rstrip("/")
+    anchored = "/" in line
+    line = line.lstrip("/")
+    if not line:
+        return "", None
+    source = ("" if anchored else "(?:.*/)?") + translate(line)
+    try:
+        return source, Rule(re.compile(source, re.S).fullmatch, keep, folders)
+    except re.error:
+        return "", None
+
+
+def ignored(levels: Sequence[Level], path: str, is_dir: bool) -> bool:
+    """Tell whether the rules ignore a path; the last of levels, the innermost, speaks first."""
+    for level in reversed(levels):
+        verdict = level.verdict(path, is_dir)
+        if verdict is not None:
+            return verdict
+    return False
