@@ -1,7 +1,7 @@
 # The first code in the guest: makes the scratch, receives the library, becomes the agent.
 #
 # It reaches the interpreter as one line on stdin, behind one that defines BOOT: a tuple of the
-# library's file name, its size in bytes, the lease in seconds and whether the link is local.
+# library's file name, its size in bytes, and the lease in seconds (0: none).
 # It must parse on Python 3.4, so that an interpreter that is too old can be told from a broken one.
 import os
 import sys
@@ -73,4 +73,4 @@ try:
     from _hermes_exec import agent
 finally:
     sys.path.remove(_library)
-agent.main(_GREETING, _temp, _path, _library, BOOT[2], BOOT[3])  # noqa: F821
+agent.main(_GREETING, _temp, _path, _library, BOOT[2])  # noqa: F821

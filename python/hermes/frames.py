@@ -10,6 +10,8 @@ Most payloads are fields: a sequence of (key length, value length, key, value) w
 """
 
 import _struct
+import errno
+import os
 from typing import Dict, Iterable, List, Tuple, Union
 
 VERSION = 1
@@ -61,6 +63,12 @@ def encode(fields: Iterable[Tuple[str, Value]]) -> bytes:
             v = value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
         parts += (_LENGTHS.pack(len(k), len(v)), k, v)
     return b"".join(parts)
+
+
+def failure(op: Value, number: int) -> bytes:
+    """The payload of FAILED. An errno travels by name, because systems number it differently."""
+    name = errno.errorcode.get(number, "EIO")
+    return encode([("op", op), ("errno", name), ("message", os.strerror(number))])
 
 
 def decode(payload: bytes) -> Fields:

@@ -1,0 +1,124 @@
+//go:build unix
+
+package local
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hermes-exec/hermes-exec/internal/guest"
+)
+
+// supervisorsWait bounds the wait for the supervisors after the agent is gone. They hold the agent's
+// stderr open, so that its EOF tells when they have ended everything.
+const supervisorsWait = 6 * time.Second
+
+// start runs the agent in its own session: a terminal's Ctrl-C is for hermes-exec to handle.
+func start(ctx context.Context, cfg Config, python string) (*guest.Guest, error) {
+	argv := guest.Argv(python)
+	cmd := exec.Command(argv[0], argv[1:]...) // not CommandContext: the agent outlives ctx
+	cmd.Dir = cfg.Dir
+	cmd.Env = agentEnv(cfg.Env)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.WaitDelay = supervisorsWait
+	l := &link{cmd: cmd}
+	cmd.Stderr = &l.stderr
+	if err := l.start(); err != nil {
+		return nil, err
+	}
+	return guest.Open(ctx, l, guest.Options{Name: "local", Target: cfg.Dir, Diagnose: l.stderr.String})
+}
+
+// agentEnv is what an interpreter, or the shim in its place, needs to start. The script's own
+// environment comes with each process.
+func agentEnv(env map[string]string) []string {
+	var list []string
+	for name, value := range env {
+		switch {
+		case name == "PATH", name == "HOME", name == "LANG", name == "TMPDIR", name == "TEMP", name == "TMP",
+			strings.HasPrefix(name, "LC_"), strings.HasPrefix(name, "PYENV_"), strings.HasPrefix(name, "ASDF_"):
+			list = append(list, name+"="+value)
+		}
+	}
+	return list
+}
+
+// link is the agent's stdio over two pipes.
+type link struct {
+	cmd    *exec.Cmd
+	stdin  *os.File
+	stdout *os.File
+	stderr tail
+	once   sync.Once
+}
+
+func (l *link) start() error {
+	theirIn, ourIn, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	ourOut, theirOut, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, theirIn.Close(), ourIn.Close())
+	}
+	defer theirIn.Close()
+	defer theirOut.Close()
+	l.stdin, l.stdout = ourIn, ourOut
+	l.cmd.Stdin, l.cmd.Stdout = theirIn, theirOut
+	if err := l.cmd.Start(); err != nil {
+		return errors.Join(err, ourIn.Close(), ourOut.Close())
+	}
+	return nil
+}
+
+func (l *link) Read(p []byte) (int, error)  { return l.stdout.Read(p) }
+func (l *link) Write(p []byte) (int, error) { return l.stdin.Write(p) }
+func (l *link) CloseWrite() error           { return l.stdin.Close() }
+
+// Close kills the agent, if it still lives, and waits for it and for its supervisors.
+func (l *link) Close() error {
+	l.once.Do(func() {
+		_ = l.stdin.Close()
+		_ = l.cmd.Process.Kill()
+		_ = l.cmd.Wait()
+		_ = l.stdout.Close()
+	})
+	return nil
+}
+
+// tail keeps the end of what the agent printed on stderr.
+type tail struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+const tailSize = 4 << 10 // bytes
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf.Write(p)
+	if over := t.buf.Len() - tailSize; over > 0 {
+		t.buf.Next(over)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.buf.String()
+}
+
+var (
+	_ guest.Link = (*link)(nil)
+	_ io.Writer  = (*tail)(nil)
+)

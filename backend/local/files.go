@@ -1,0 +1,169 @@
+//go:build unix
+
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+)
+
+// Put writes a file by temporary name and rename.
+func (b *Backend) Put(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error {
+	err := b.Err()
+	if err == nil {
+		err = put(ctx, b.abs(name), r, mode.Perm())
+	}
+	if err != nil {
+		return wrap("put "+name, bare(err))
+	}
+	return nil
+}
+
+func put(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error {
+	target, old, err := resolve(name)
+	if err != nil {
+		return err
+	}
+	if mode == 0 {
+		mode = 0o600
+		if old != nil {
+			mode = old.Mode().Perm()
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(target), ".hermes-*")
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, &ctxReader{ctx, r})
+	if err == nil {
+		err = own(f, old, mode)
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), target)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// resolve follows symlinks, also to a file that does not exist yet, and checks what is there.
+func resolve(name string) (target string, old fs.FileInfo, err error) {
+	target = name
+	for range 40 { // as many links as Linux follows
+		link, err := os.Readlink(target)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(link) {
+			link = filepath.Join(filepath.Dir(target), link)
+		}
+		target = link
+	}
+	old, err = os.Stat(target)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return target, nil, nil
+	case err != nil:
+		return "", nil, err
+	case old.IsDir():
+		return "", nil, fmt.Errorf("%w: it is a directory", fs.ErrInvalid)
+	case !old.Mode().IsRegular():
+		return "", nil, fmt.Errorf("%w: it is no regular file", fs.ErrInvalid)
+	}
+	// The rename would replace a file that may not be written: the mode is the user's word.
+	if err := syscall.Access(target, 2); err != nil {
+		return "", nil, err
+	}
+	return target, old, nil
+}
+
+// own gives the new file the owner and mode that the old one had.
+func own(f *os.File, old fs.FileInfo, mode fs.FileMode) error {
+	if old != nil {
+		if st, ok := old.Sys().(*syscall.Stat_t); ok && (int(st.Uid) != os.Geteuid() || int(st.Gid) != os.Getegid()) {
+			_ = f.Chown(int(st.Uid), int(st.Gid)) // only root may; the content is what was asked for
+		}
+	}
+	return f.Chmod(mode)
+}
+
+// ctxReader ends a copy when its context does.
+type ctxReader struct {
+	ctx context.Context //nolint:containedctx // an io.Reader has no other place for it
+	r   io.Reader
+}
+
+func (c *ctxReader) Read(p []byte) (int, error) {
+	if c.ctx.Err() != nil {
+		return 0, context.Cause(c.ctx)
+	}
+	return c.r.Read(p)
+}
+
+// Get opens a regular file.
+func (b *Backend) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	err := b.Err()
+	if err == nil {
+		var f *os.File
+		if f, err = get(b.abs(name)); err == nil {
+			return &file{ctxReader{ctx, f}, f}, nil
+		}
+	}
+	return nil, wrap("get "+name, bare(err))
+}
+
+func get(name string) (*os.File, error) {
+	// Non-blocking, for the FIFO that this must not wait for.
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err == nil && info.IsDir():
+		err = fmt.Errorf("%w: it is a directory", fs.ErrInvalid)
+	case err == nil && !info.Mode().IsRegular():
+		err = fmt.Errorf("%w: it is no regular file", fs.ErrInvalid)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+type file struct {
+	ctxReader
+	f *os.File
+}
+
+func (f *file) Close() error { return f.f.Close() }
+
+func (b *Backend) abs(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(b.info.Dir, name)
+}
+
+// bare takes off a PathError, whose operation and name the wrapping repeats.
+func bare(err error) error {
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+var _ backend.Starter = (*Backend)(nil)

@@ -1,0 +1,99 @@
+//go:build unix
+
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+)
+
+// Listen opens a socket of this machine's own and dials it once.
+func (b *Backend) Listen(ctx context.Context, network, address string) (net.Listener, error) {
+	op := fmt.Sprintf("listen on %s %s", network, address)
+	if err := b.Err(); err != nil {
+		return nil, wrap(op, err)
+	}
+	switch {
+	case network != "unix" && network != "tcp":
+		return nil, wrap(op, errors.ErrUnsupported)
+	case address == "" && network == "unix":
+		address = b.NewSocketPath()
+	case address == "":
+		address = "127.0.0.1:0"
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, network, address)
+	if err != nil {
+		return nil, wrap(op, err)
+	}
+	if err := prove(ctx, l); err != nil {
+		return nil, wrap(op, errors.Join(err, l.Close()))
+	}
+	return l, nil
+}
+
+// prove shows that what was bound can be reached: some file systems and policies allow one alone.
+func prove(ctx context.Context, l net.Listener) error {
+	if l.Addr().Network() == "unix" {
+		if err := os.Chmod(l.Addr().String(), 0o600); err != nil {
+			return err
+		}
+	}
+	dialled := make(chan error, 1)
+	go func() {
+		c, err := (&net.Dialer{}).DialContext(ctx, l.Addr().Network(), l.Addr().String())
+		if err == nil {
+			err = c.Close()
+		} else {
+			_ = l.Close() // so that Accept returns
+		}
+		dialled <- err
+	}()
+	c, err := l.Accept()
+	if err == nil {
+		err = c.Close()
+	}
+	if dialErr := <-dialled; dialErr != nil {
+		return dialErr
+	}
+	return err
+}
+
+// share is a plain directory: both sides are on the same machine.
+type share struct {
+	dir    string
+	remove func() error
+}
+
+// Share makes a directory.
+func (b *Backend) Share(_ context.Context, dir string) (backend.Share, error) {
+	err := b.Err()
+	if err == nil {
+		if dir == "" {
+			dir = b.info.Scratch
+		} else if dir = b.abs(dir); true {
+			err = os.MkdirAll(dir, 0o700)
+		}
+	}
+	if err != nil {
+		return nil, wrap("share "+dir, err)
+	}
+	path, err := os.MkdirTemp(dir, "spool")
+	if err == nil {
+		err = errors.Join(os.Mkdir(filepath.Join(path, "in"), 0o700), os.Mkdir(filepath.Join(path, "out"), 0o700))
+	}
+	if err != nil {
+		return nil, wrap("share "+dir, err)
+	}
+	return &share{dir: path, remove: sync.OnceValue(func() error { return os.RemoveAll(path) })}, nil
+}
+
+func (s *share) HostDir() string  { return s.dir }
+func (s *share) GuestDir() string { return s.dir }
+func (s *share) Close() error     { return s.remove() }

@@ -1,0 +1,145 @@
+package guest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/python"
+)
+
+// maxNoise is how many bytes of banners and shell start-up text may precede the greeting.
+const maxNoise = 1 << 16
+
+// Argv is the command that the interpreter is started with. It carries nothing else: everything
+// comes on stdin. It holds no newline, backslash, exclamation mark, dollar sign or backquote, so that
+// every login shell passes it on unharmed when it stands in single quotes.
+func Argv(interpreter string) []string {
+	return []string{interpreter, "-I", "-S", "-c", "import sys;exec(sys.stdin.buffer.raw.readline())"}
+}
+
+// RefusedError is what an interpreter answers that runs but cannot carry the agent.
+type RefusedError struct{ Reason string }
+
+// Error returns the guest's reason.
+func (e *RefusedError) Error() string { return e.Reason }
+
+// Unwrap says that there is no usable Python.
+func (e *RefusedError) Unwrap() error {
+	if e.Environment() {
+		return backend.ErrUnavailable
+	}
+	return backend.ErrNoPython
+}
+
+// Environment tells a refusal for a reason that another interpreter would meet too, such as a full
+// disk, from one of the interpreter's own.
+func (e *RefusedError) Environment() bool { return !strings.HasPrefix(e.Reason, "Python ") }
+
+// boot sends the bootstrap and waits for the agent's HELLO.
+func (g *Guest) boot(r *bufio.Reader) error {
+	code, err := bootCode(g.opt)
+	if err != nil {
+		return err
+	}
+	// Beside the reading: what does not read its stdin may print more than a pipe holds.
+	g.work.Go(func() { _, _ = g.link.Write(code) })
+	noise, err := skipTo(r, greeting)
+	if err != nil {
+		return g.bootError(noise, err)
+	}
+	h, err := readHeader(r)
+	if err != nil {
+		return g.bootError(noise, err)
+	}
+	payload := make([]byte, h.length)
+	if _, err := io.ReadFull(r, payload); err != nil {
+		return g.bootError(noise, err)
+	}
+	switch h.kind {
+	case kindHello:
+		return g.hello(payload)
+	case kindRefused:
+		return &RefusedError{Reason: string(payload)}
+	default:
+		return fmt.Errorf("%w: it began with frame %d", errProtocol, h.kind)
+	}
+}
+
+// bootCode is a line of Python and the library. The bootstrap is a string literal in that line,
+// because the guest reads one line before it runs code of ours.
+func bootCode(opt Options) ([]byte, error) {
+	library, name, err := python.Library()
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "BOOT=(%q,%d,%g);", name, len(library), opt.Lease.Seconds())
+	fmt.Fprintf(&b, "exec(compile(%s,'bootstrap.py','exec'))\n", literal(python.Bootstrap()))
+	b.Write(library)
+	return []byte(b.String()), nil
+}
+
+// literal writes ASCII text as a Python string literal on one line.
+func literal(text []byte) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`).Replace(string(text)) + `"`
+}
+
+// skipTo reads up to and with the mark, and returns what came before it.
+func skipTo(r *bufio.Reader, mark string) (noise string, err error) {
+	var seen []byte
+	for {
+		c, err := r.ReadByte()
+		if err != nil {
+			return string(seen), err
+		}
+		seen = append(seen, c)
+		if c == mark[len(mark)-1] && strings.HasSuffix(string(seen[max(0, len(seen)-len(mark)):]), mark) {
+			return string(seen[:len(seen)-len(mark)]), nil
+		}
+		if len(seen) > maxNoise {
+			return string(seen), errors.New("it printed too much before it greeted")
+		}
+	}
+}
+
+// bootError explains an agent that did not start by what was printed in its place.
+func (g *Guest) bootError(noise string, err error) error {
+	said := strings.TrimSpace(noise)
+	if g.opt.Diagnose != nil {
+		_ = g.link.Close() // so that what it prints is complete
+		said = strings.TrimSpace(said + "\n" + g.opt.Diagnose())
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("it ended before it greeted")
+	}
+	if said == "" {
+		return fmt.Errorf("start the guest agent: %w", err)
+	}
+	if i := strings.LastIndexByte(said, '\n'); i >= 0 {
+		said = strings.TrimSpace(said[i:]) // the last line is where tracebacks and shells say why
+	}
+	return fmt.Errorf("start the guest agent: %w: %.500s", err, said)
+}
+
+func (g *Guest) hello(payload []byte) error {
+	f, err := parseFields(payload)
+	if err != nil {
+		return err
+	}
+	if v := f.number("version"); v != version {
+		return fmt.Errorf("%w: it speaks version %d, not %d", errProtocol, v, version)
+	}
+	g.sockets = f.text("sockets")
+	g.info = backend.Info{
+		Name: g.opt.Name, Target: g.opt.Target,
+		OS: f.text("os"), Dir: f.text("dir"), Temp: f.text("temp"),
+		Scratch: f.text("scratch"), Library: f.text("library"),
+		Python: backend.Python{Path: f.text("python"), Version: f.text("python_version")},
+		Env:    f.pairs("env"),
+	}
+	return nil
+}

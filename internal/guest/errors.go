@@ -1,0 +1,48 @@
+package guest
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+)
+
+// remoteError is an error of the guest's operating system. An errno travels by name, because
+// systems number it differently.
+type remoteError struct {
+	op, errno, message string
+}
+
+func failure(payload []byte) error {
+	f, err := parseFields(payload)
+	if err != nil {
+		return err
+	}
+	return &remoteError{op: f.text("op"), errno: f.text("errno"), message: f.text("message")}
+}
+
+func (e *remoteError) Error() string {
+	if e.message == "" {
+		return e.errno
+	}
+	return e.message
+}
+
+// Is maps names of errors to the sentinels that callers test for.
+func (e *remoteError) Is(target error) bool {
+	switch e.errno {
+	case "ENOENT", "ENOTDIR":
+		return target == fs.ErrNotExist
+	case "EACCES", "EPERM", "EROFS":
+		return target == fs.ErrPermission || e.op == "exec" && target == backend.ErrNotExecutable
+	case "ENOEXEC", "EISDIR", "ELOOP":
+		return target == fs.ErrInvalid || e.op == "exec" && target == backend.ErrNotExecutable
+	case "EINVAL":
+		return target == fs.ErrInvalid
+	case "EEXIST":
+		return target == fs.ErrExist
+	case "EAFNOSUPPORT":
+		return target == errors.ErrUnsupported
+	}
+	return false
+}

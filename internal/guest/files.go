@@ -1,0 +1,163 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+)
+
+// transfer is a PUT, a GET, a LISTEN or a SHARE until it is open, and a PUT or GET after that.
+type transfer struct {
+	g      *Guest
+	id     uint32
+	opened chan error // one value: nil at DONE
+	in     *inbox     // a GET's content
+	out    *outbox    // a PUT's
+}
+
+func newTransfer(g *Guest) *transfer { return &transfer{g: g, opened: make(chan error, 1)} }
+
+func (t *transfer) register(id uint32) stream {
+	t.id = id
+	t.in = newInbox(t.g, id, 0)
+	t.out = newOutbox(t.g, id, 0)
+	return t
+}
+
+func (t *transfer) frame(k kind, _ byte, payload []byte) error {
+	switch k {
+	case kindDone:
+		t.answer(nil)
+	case kindFailed:
+		t.lost(failure(payload))
+		t.g.forget(t.id)
+	case kindData:
+		return t.in.push(payload)
+	case kindEOF:
+		t.in.end(io.EOF)
+		t.g.forget(t.id)
+	case kindCredit:
+		t.out.grant(payload)
+	}
+	return nil
+}
+
+func (t *transfer) answer(err error) {
+	select {
+	case t.opened <- err:
+	default:
+	}
+}
+
+func (t *transfer) lost(err error) {
+	t.answer(err)
+	t.in.end(err)
+	t.out.end(err)
+}
+
+// reset gives the stream up on both sides.
+func (t *transfer) reset(err error) {
+	t.g.forget(t.id)
+	t.lost(err)
+	_ = t.g.send(kindReset, 0, t.id, nil)
+}
+
+// Put writes a file through the agent.
+func (g *Guest) Put(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error {
+	return g.put(ctx, name, r, appendNumber(nil, "mode", int64(mode.Perm())))
+}
+
+func (g *Guest) put(ctx context.Context, name string, r io.Reader, options []byte) error {
+	op := "put " + name
+	t := newTransfer(g)
+	if err := g.open(kindPut, appendField(options, "path", g.abs(name)), t.register); err != nil {
+		return g.wrap(op, err)
+	}
+	stop := context.AfterFunc(ctx, func() { t.reset(context.Cause(ctx)) })
+	defer stop()
+	_, err := io.CopyBuffer(struct{ io.Writer }{t.out}, struct{ io.Reader }{r}, make([]byte, piece))
+	if err != nil {
+		if failed := t.failed(); failed != nil {
+			err = failed
+		} else {
+			t.reset(err)
+		}
+		return g.wrap(op, err)
+	}
+	if err := g.send(kindEOF, 0, t.id, nil); err != nil {
+		return g.wrap(op, err)
+	}
+	if err := <-t.opened; err != nil {
+		return g.wrap(op, err)
+	}
+	g.forget(t.id)
+	return nil
+}
+
+// failed returns the guest's refusal, if that is why a write ended.
+func (t *transfer) failed() error {
+	select {
+	case err := <-t.opened:
+		return err
+	default:
+		return nil
+	}
+}
+
+// Get opens a file through the agent.
+func (g *Guest) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	op := "get " + name
+	t := newTransfer(g)
+	if err := g.open(kindGet, appendField(nil, "path", g.abs(name)), t.register); err != nil {
+		return nil, g.wrap(op, err)
+	}
+	select {
+	case err := <-t.opened:
+		if err != nil {
+			return nil, g.wrap(op, err)
+		}
+	case <-ctx.Done():
+		t.reset(context.Cause(ctx))
+		return nil, g.wrap(op, context.Cause(ctx))
+	}
+	f := &file{reader: reader{in: t.in}, t: t, op: op}
+	f.stop = context.AfterFunc(ctx, func() { t.reset(context.Cause(ctx)) })
+	return f, nil
+}
+
+// file is a GET under way.
+type file struct {
+	reader
+	t    *transfer
+	op   string
+	stop func() bool
+}
+
+func (f *file) Read(p []byte) (int, error) {
+	n, err := f.reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = f.t.g.wrap(f.op, err)
+	}
+	return n, err
+}
+
+func (f *file) Close() error {
+	f.stop()
+	if f.t.g.lookup(f.t.id) != nil {
+		f.t.reset(fs.ErrClosed)
+	}
+	return nil
+}
+
+func (g *Guest) abs(name string) string {
+	if path.IsAbs(name) {
+		return name
+	}
+	return path.Join(g.info.Dir, name)
+}
+
+var _ backend.Process = (*process)(nil)

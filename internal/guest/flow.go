@@ -1,0 +1,222 @@
+package guest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// buffers recycles the payloads of DATA frames: a flood of output then needs no more memory than
+// its window.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) get(n int) []byte {
+	if p, ok := b.pool.Get().(*[]byte); ok && cap(*p) >= n {
+		return (*p)[:n]
+	}
+	return make([]byte, n)
+}
+
+func (b *buffers) put(p []byte) {
+	if cap(p) >= piece {
+		b.pool.Put(&p)
+	}
+}
+
+// inbox is the receiving end of a channel. The guest may fill it up to the window; the reader of
+// the link never waits for whoever empties it.
+type inbox struct {
+	g       *Guest
+	stream  uint32
+	channel byte
+
+	mu      sync.Mutex
+	changed sync.Cond
+	queue   [][]byte
+	held    int   // bytes in queue and with the consumer, for which no credit was given back
+	owed    int   // bytes consumed since credit was last given
+	err     error // why nothing more comes; io.EOF for the orderly end
+}
+
+func newInbox(g *Guest, stream uint32, channel byte) *inbox {
+	in := &inbox{g: g, stream: stream, channel: channel}
+	in.changed.L = &in.mu
+	return in
+}
+
+// push takes over p. It fails when the guest sends more than it was allowed.
+func (in *inbox) push(p []byte) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.err != nil {
+		return nil // closed on this side: what still comes is dropped
+	}
+	if in.held+len(p) > window {
+		return fmt.Errorf("%w: more data than there was credit for", errProtocol)
+	}
+	in.held += len(p)
+	in.queue = append(in.queue, p)
+	in.changed.Signal()
+	return nil
+}
+
+// end says that nothing more comes, and why. The first reason counts.
+func (in *inbox) end(err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.err == nil {
+		in.err = err
+	}
+	in.changed.Broadcast()
+}
+
+// next waits for a piece, which the caller gives back to consumed.
+func (in *inbox) next() ([]byte, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for len(in.queue) == 0 && in.err == nil {
+		in.changed.Wait()
+	}
+	if len(in.queue) == 0 {
+		return nil, in.err
+	}
+	p := in.queue[0]
+	in.queue[0] = nil
+	in.queue = in.queue[1:]
+	return p, nil
+}
+
+// consumed recycles p and gives the guest credit for it.
+func (in *inbox) consumed(p []byte) {
+	n := len(p)
+	in.g.buffers.put(p)
+	in.mu.Lock()
+	in.held -= n
+	in.owed += n
+	grant := 0
+	if in.owed >= window/4 && in.err == nil {
+		grant, in.owed = in.owed, 0
+	}
+	in.mu.Unlock()
+	if grant > 0 {
+		// A link that broke tells everybody by itself.
+		_ = in.g.send(kindCredit, in.channel, in.stream, binary.BigEndian.AppendUint32(nil, uint32(grant)))
+	}
+}
+
+// copyTo writes everything that comes to w. A writer that fails is not asked again, but the stream
+// is drained all the same, so that the process does not meet a full pipe.
+func (in *inbox) copyTo(w io.Writer) error {
+	var failed error
+	for {
+		p, err := in.next()
+		if err == io.EOF {
+			return failed
+		}
+		if err != nil {
+			return err
+		}
+		if failed == nil {
+			_, failed = w.Write(p)
+		}
+		in.consumed(p)
+	}
+}
+
+// reader makes an inbox an io.Reader, for one goroutine.
+type reader struct {
+	in      *inbox
+	current []byte // the piece being read
+	rest    []byte
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if len(r.rest) == 0 {
+		next, err := r.in.next()
+		if err != nil {
+			return 0, err
+		}
+		r.current, r.rest = next, next
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	if len(r.rest) == 0 {
+		r.in.consumed(r.current)
+		r.current = nil
+	}
+	return n, nil
+}
+
+// outbox is the sending end of a channel.
+type outbox struct {
+	g       *Guest
+	stream  uint32
+	channel byte
+
+	mu      sync.Mutex
+	changed sync.Cond
+	credit  int
+	err     error
+}
+
+func newOutbox(g *Guest, stream uint32, channel byte) *outbox {
+	out := &outbox{g: g, stream: stream, channel: channel, credit: window}
+	out.changed.L = &out.mu
+	return out
+}
+
+// Write sends p as far as there is credit, and waits for more. It is not safe for concurrent use.
+func (out *outbox) Write(p []byte) (int, error) {
+	written := 0
+	for len(p) > 0 {
+		n, err := out.reserve(min(len(p), piece))
+		if err != nil {
+			return written, err
+		}
+		if err := out.g.send(kindData, out.channel, out.stream, p[:n]); err != nil {
+			return written, err
+		}
+		written += n
+		p = p[n:]
+	}
+	return written, nil
+}
+
+func (out *outbox) reserve(want int) (int, error) {
+	out.mu.Lock()
+	defer out.mu.Unlock()
+	for out.credit == 0 && out.err == nil {
+		out.changed.Wait()
+	}
+	if out.err != nil {
+		return 0, out.err
+	}
+	n := min(want, out.credit)
+	out.credit -= n
+	return n, nil
+}
+
+func (out *outbox) grant(payload []byte) {
+	if len(payload) != 4 {
+		return
+	}
+	out.mu.Lock()
+	defer out.mu.Unlock()
+	// A guest that gives too much harms its own memory only; the sum must not overflow, though.
+	out.credit = min(out.credit+int(binary.BigEndian.Uint32(payload)), 1<<30)
+	out.changed.Broadcast()
+}
+
+// end makes the pending and every later Write fail with err.
+func (out *outbox) end(err error) {
+	out.mu.Lock()
+	defer out.mu.Unlock()
+	if out.err == nil {
+		out.err = err
+	}
+	out.changed.Broadcast()
+}

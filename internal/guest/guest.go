@@ -1,0 +1,317 @@
+// Package guest is the host's side of the guest agent: one Python process in an environment that
+// starts processes, moves files, listens and shares, all over its stdio.
+//
+// A backend that can start one process and hold its stdio has everything: it embeds *Guest and
+// overrides what it can do better. The stream is described in docs/protocol.md.
+package guest
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+)
+
+var _ backend.Backend = (*Guest)(nil)
+
+// Link is the agent's stdio.
+type Link interface {
+	io.Reader          // the agent's stdout
+	io.Writer          // its stdin
+	CloseWrite() error // EOF on its stdin: the order to end everything
+	Close() error      // lets go of it and makes sure that it is gone; unblocks Read and Write
+}
+
+// Options describe the environment to the agent and to the user.
+type Options struct {
+	Name   string // Info.Name
+	Target string // Info.Target
+
+	// Lease is how long the agent lives without a sign of the host; 0 is for links that cannot
+	// freeze. The host pings four times in that time and takes a link without any answer for dead.
+	Lease time.Duration
+
+	// Diagnose returns what the environment printed on the agent's stderr, for the error of an
+	// agent that does not greet; nil: nothing.
+	Diagnose func() string
+}
+
+// closeWait bounds how long Close waits for the agent to end everything: its own bound is 4 s.
+const closeWait = 8 * time.Second
+
+// stream is something that the guest sends frames for. Its methods are called by the link's reader,
+// one at a time, and must not block.
+type stream interface {
+	// frame takes over payload. An error is a breach of protocol and ends the link.
+	frame(k kind, channel byte, payload []byte) error
+	// lost says that the link is gone.
+	lost(err error)
+}
+
+// Guest is an environment behind an agent.
+type Guest struct {
+	link    Link
+	opt     Options
+	info    backend.Info
+	sockets string // a directory with room for a socket's path
+	buffers buffers
+
+	socketCount atomic.Int64
+	writing     sync.Mutex
+	scratch     []byte // under writing
+
+	mu      sync.Mutex
+	streams map[uint32]stream
+	next    uint32
+	err     error // why the link is over
+
+	over   chan struct{} // closed when the link is over
+	closed chan struct{} // closed when Close is done
+	once   sync.Once
+	work   sync.WaitGroup
+}
+
+// Open boots the agent on link, whose other end is an interpreter that was started with Argv. It
+// takes over link even if it fails. Ctx bounds the opening alone.
+func Open(ctx context.Context, link Link, opt Options) (*Guest, error) {
+	g := &Guest{
+		link: link, opt: opt, streams: map[uint32]stream{}, next: 1,
+		over: make(chan struct{}), closed: make(chan struct{}),
+	}
+	stop := context.AfterFunc(ctx, func() { _ = link.Close() })
+	r := bufio.NewReaderSize(link, 1<<16)
+	err := g.boot(r)
+	if !stop() {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		_ = link.Close()
+		g.work.Wait()
+		return nil, err
+	}
+	g.work.Go(func() { g.read(r) })
+	if opt.Lease > 0 {
+		g.work.Go(g.ping)
+	}
+	return g, nil
+}
+
+// Info returns what the agent told when it was opened.
+func (g *Guest) Info() backend.Info { return g.info }
+
+// SocketDir is a private directory of the environment whose path leaves room for a socket's name.
+func (g *Guest) SocketDir() string { return g.sockets }
+
+// Close ends everything and waits for it. It is idempotent.
+func (g *Guest) Close() error {
+	g.once.Do(func() {
+		defer close(g.closed)
+		g.fail(net.ErrClosed)
+		_ = g.link.CloseWrite()
+		timer := time.AfterFunc(closeWait, func() { _ = g.link.Close() })
+		g.work.Wait()
+		timer.Stop()
+		_ = g.link.Close()
+	})
+	<-g.closed
+	return nil
+}
+
+// Err is why the environment cannot be used any more: nil as long as it can.
+func (g *Guest) Err() error { return g.failed() }
+
+// Done is closed when the link is over.
+func (g *Guest) Done() <-chan struct{} { return g.over }
+
+// send writes one frame. Frames are short and the agent always reads, so that this blocks only as
+// long as the link does.
+func (g *Guest) send(k kind, channel byte, id uint32, payload []byte) error {
+	g.writing.Lock()
+	defer g.writing.Unlock()
+	if err := g.failed(); err != nil {
+		return err
+	}
+	g.scratch = header{kind: k, channel: channel, stream: id, length: uint32(len(payload))}.append(g.scratch[:0])
+	g.scratch = append(g.scratch, payload...)
+	if _, err := g.link.Write(g.scratch); err != nil {
+		return g.fail(fmt.Errorf("%w: write to the guest agent: %w", backend.ErrUnavailable, err))
+	}
+	return nil
+}
+
+// open registers s under a new stream number, which make gets, before its first frame is sent.
+func (g *Guest) open(k kind, payload []byte, make func(id uint32) stream) error {
+	if len(payload) > maxPayload {
+		return fmt.Errorf("%w: arguments and environment of %d bytes; %d is the most", backend.ErrNotExecutable, len(payload), maxPayload)
+	}
+	g.mu.Lock()
+	if g.err != nil {
+		defer g.mu.Unlock()
+		return g.err
+	}
+	id := g.next
+	g.next += 2
+	g.streams[id] = make(id)
+	g.mu.Unlock()
+	if err := g.send(k, 0, id, payload); err != nil {
+		g.forget(id)
+		return err
+	}
+	return nil
+}
+
+func (g *Guest) forget(id uint32) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.streams, id)
+}
+
+func (g *Guest) lookup(id uint32) stream {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.streams[id]
+}
+
+func (g *Guest) failed() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.err
+}
+
+// fail ends the link for everybody; the first reason counts and is returned.
+func (g *Guest) fail(err error) error {
+	g.mu.Lock()
+	if g.err != nil {
+		defer g.mu.Unlock()
+		return g.err
+	}
+	g.err = err
+	lost := make([]stream, 0, len(g.streams))
+	for _, s := range g.streams {
+		lost = append(lost, s)
+	}
+	clear(g.streams)
+	close(g.over)
+	g.mu.Unlock()
+	for _, s := range lost {
+		s.lost(err)
+	}
+	if !errors.Is(err, net.ErrClosed) {
+		_ = g.link.Close() // Close lets the agent end in order first
+	}
+	return err
+}
+
+// read hands out frames until the link ends. After Close it only waits for the agent's end.
+func (g *Guest) read(r *bufio.Reader) {
+	for {
+		err := g.readFrame(r)
+		if err == nil {
+			continue
+		}
+		if errors.Is(err, errProtocol) {
+			g.fail(fmt.Errorf("%w: %w", backend.ErrUnavailable, err))
+		} else {
+			g.fail(fmt.Errorf("%w: the guest agent is gone: %w", backend.ErrUnavailable, err))
+		}
+		_, _ = io.Copy(io.Discard, r)
+		return
+	}
+}
+
+func (g *Guest) readFrame(r *bufio.Reader) error {
+	h, err := readHeader(r)
+	if err != nil {
+		return err
+	}
+	payload := g.buffers.get(int(h.length))
+	if _, err := io.ReadFull(r, payload); err != nil {
+		return err
+	}
+	if h.kind == kindAccept || h.kind == kindFile {
+		return g.adopt(h, payload)
+	}
+	if s := g.lookup(h.stream); s != nil {
+		return s.frame(h.kind, h.channel, payload)
+	}
+	return nil // unknown, or over: both are to be expected
+}
+
+// adopt opens a stream that the guest has begun: a connection or a file of one that is open here.
+func (g *Guest) adopt(h header, payload []byte) error {
+	f, err := parseFields(payload)
+	if err != nil {
+		return err
+	}
+	if h.stream%2 != 0 || h.stream == 0 {
+		return fmt.Errorf("%w: stream %d is not the guest's to open", errProtocol, h.stream)
+	}
+	parent := f.number("listener") + f.number("share") // one of them is absent
+	var child stream
+	if p, ok := g.lookup(uint32(parent)).(interface {
+		accept(id uint32, f fields) stream
+	}); ok {
+		child = p.accept(h.stream, f)
+	}
+	if child == nil {
+		return nil // its parent has just closed; the guest learns that by itself
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err == nil {
+		g.streams[h.stream] = child
+	}
+	return nil
+}
+
+// ping keeps the lease and notices a link that froze: nothing at all came back for its length.
+func (g *Guest) ping() {
+	pong := &pongs{heard: make(chan struct{}, 1)}
+	g.mu.Lock()
+	if g.err == nil {
+		g.streams[0] = pong
+	}
+	g.mu.Unlock()
+	every := time.NewTicker(g.opt.Lease / 4)
+	defer every.Stop()
+	for missed := 0; ; missed++ {
+		if missed > 2 {
+			g.fail(fmt.Errorf("%w: no answer from the guest agent for %v", backend.ErrUnavailable, g.opt.Lease/2))
+			return
+		}
+		// The ping goes out beside the wait for its answer: a frozen link may block the write.
+		g.work.Go(func() { _ = g.send(kindPing, 0, 0, binary.BigEndian.AppendUint32(nil, uint32(missed))) })
+		select {
+		case <-g.over:
+			return
+		case <-every.C:
+		}
+		select {
+		case <-pong.heard:
+			missed = -1
+		default:
+		}
+	}
+}
+
+type pongs struct{ heard chan struct{} }
+
+func (p *pongs) frame(k kind, _ byte, _ []byte) error {
+	if k == kindPong {
+		select {
+		case p.heard <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+func (p *pongs) lost(error) {}

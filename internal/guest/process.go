@@ -1,0 +1,318 @@
+package guest
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+)
+
+// process is one process of the guest. It implements backend.Process and stream.
+type process struct {
+	g   *Guest
+	id  uint32
+	cmd backend.Cmd
+
+	in      [channels]*inbox  // stdout, stderr and control; nil where there is none
+	out     [channels]*outbox // stdin and control
+	output  sync.WaitGroup    // the goroutines that write to the caller's writers
+	started chan error        // one value: nil once it runs
+	ended   chan struct{}     // closed at EXIT, FAILED or a lost link
+	done    chan struct{}     // closed when all output is written, too
+
+	// Written before ended is closed.
+	err            error
+	stdout, stderr backend.Counts
+	survivors      []string
+
+	writing  sync.Mutex
+	writeErr error // the first error of the caller's writers
+}
+
+// Start starts cmd in the environment.
+func (g *Guest) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, error) {
+	if len(cmd.Args) == 0 {
+		return nil, g.wrap("start", errors.New("no command"))
+	}
+	if cmd.Dir == "" {
+		cmd.Dir = g.info.Dir
+	}
+	p := &process{g: g, cmd: cmd, started: make(chan error, 1), ended: make(chan struct{}), done: make(chan struct{})}
+	op := "start " + cmd.Args[0]
+	if err := g.open(kindStart, p.encode(), p.register); err != nil {
+		return nil, g.wrap(op, err)
+	}
+	p.flow()
+	select {
+	case err := <-p.started:
+		if err != nil {
+			<-p.done
+			return nil, g.wrap(startOp(op, cmd.Dir, err), err)
+		}
+		return p, nil
+	case <-ctx.Done():
+		// It may run by now, or soon: nobody will ask for it again.
+		g.work.Go(p.disown)
+		return nil, g.wrap(op, context.Cause(ctx))
+	}
+}
+
+// startOp names the directory in place of the program where that is what is missing.
+func startOp(op, dir string, err error) string {
+	if remote := (*remoteError)(nil); errors.As(err, &remote) && remote.op == "chdir" {
+		return op + " in " + dir
+	}
+	return op
+}
+
+func (g *Guest) wrap(op string, err error) error {
+	return &backend.Error{Backend: g.opt.Name, Op: op, Err: err}
+}
+
+func (p *process) register(id uint32) stream {
+	p.id = id
+	p.in[chanStdout] = newInbox(p.g, id, chanStdout)
+	if !p.merged() {
+		p.in[chanStderr] = newInbox(p.g, id, chanStderr)
+	}
+	if p.cmd.Control != nil {
+		p.in[chanControl] = newInbox(p.g, id, chanControl)
+		p.out[chanControl] = newOutbox(p.g, id, chanControl)
+	}
+	if p.cmd.Stdin != nil {
+		p.out[chanStdin] = newOutbox(p.g, id, chanStdin)
+	}
+	return p
+}
+
+// merged says that both streams go to one writer, as exec.Cmd defines it.
+func (p *process) merged() bool {
+	defer func() { _ = recover() }() // writers that cannot be compared are not equal
+	return p.cmd.Stdout != nil && p.cmd.Stdout == p.cmd.Stderr
+}
+
+func (p *process) encode() []byte {
+	cmd := p.cmd
+	var b []byte
+	for _, arg := range cmd.Args {
+		b = appendField(b, "arg", arg)
+	}
+	for name, value := range cmd.Env {
+		b = appendField(b, "env", name+"="+value)
+	}
+	b = appendField(b, "dir", cmd.Dir)
+	for name, on := range map[string]bool{
+		"stdin": cmd.Stdin != nil, "merge": p.merged(), "control": cmd.Control != nil, "linger": cmd.Linger,
+	} {
+		if on {
+			b = appendNumber(b, name, 1)
+		}
+	}
+	b = appendKeep(b, "stdout", cmd.Stdout, cmd.Keep)
+	return appendKeep(b, "stderr", cmd.Stderr, cmd.Keep)
+}
+
+// appendKeep asks for nothing of a stream that nobody reads: it is only counted.
+func appendKeep(b []byte, name string, w io.Writer, keep *backend.Keep) []byte {
+	if w == nil {
+		keep = &backend.Keep{}
+	}
+	if keep == nil {
+		return b
+	}
+	b = appendNumber(b, name+"_head", keep.Head)
+	return appendNumber(b, name+"_tail", keep.Tail)
+}
+
+// flow starts the goroutines that move data. Those that read from the caller end when their Read
+// does, which nobody waits for.
+func (p *process) flow() {
+	p.deliver(chanStdout, p.cmd.Stdout)
+	p.deliver(chanStderr, p.cmd.Stderr)
+	if p.cmd.Control != nil {
+		p.deliver(chanControl, p.cmd.Control)
+		go p.feed(chanControl, p.cmd.Control)
+	}
+	if p.cmd.Stdin != nil {
+		go p.feed(chanStdin, p.cmd.Stdin)
+	}
+	p.g.work.Go(func() {
+		<-p.ended
+		if p.cmd.Control != nil {
+			_ = p.cmd.Control.Close()
+		}
+		p.output.Wait()
+		close(p.done)
+	})
+}
+
+func (p *process) deliver(channel byte, w io.Writer) {
+	in := p.in[channel]
+	if in == nil {
+		return
+	}
+	if w == nil {
+		w = io.Discard
+	}
+	deliver := func() {
+		if err := in.copyTo(w); err != nil && channel != chanControl {
+			p.writing.Lock()
+			defer p.writing.Unlock()
+			if p.writeErr == nil {
+				p.writeErr = err
+			}
+		}
+	}
+	p.output.Go(deliver)
+}
+
+func (p *process) feed(channel byte, r io.Reader) {
+	_, err := io.CopyBuffer(struct{ io.Writer }{p.out[channel]}, struct{ io.Reader }{r}, make([]byte, piece))
+	if err == nil || channel == chanControl {
+		_ = p.g.send(kindEOF, channel, p.id, nil)
+		return
+	}
+	// The script cannot tell a broken stdin from a short one; whoever supplied it can.
+	_ = p.g.send(kindEOF, channel, p.id, nil)
+}
+
+// frame is called by the link's reader.
+func (p *process) frame(k kind, channel byte, payload []byte) error {
+	switch k {
+	case kindStarted:
+		select {
+		case p.started <- nil:
+		default:
+		}
+	case kindFailed:
+		p.finish(failure(payload))
+	case kindExit:
+		f, err := parseFields(payload)
+		if err != nil {
+			return err
+		}
+		p.exited(f)
+	case kindData:
+		if in := at(p.in[:], channel); in != nil {
+			return in.push(payload)
+		}
+	case kindCredit:
+		if out := at(p.out[:], channel); out != nil {
+			out.grant(payload)
+		}
+	}
+	return nil
+}
+
+// at is a slice access by an index that the guest chose.
+func at[T any](list []*T, i byte) *T {
+	if int(i) >= len(list) {
+		return nil
+	}
+	return list[i]
+}
+
+func (p *process) exited(f fields) {
+	p.stdout = backend.Counts{Total: f.number("stdout_total"), Omitted: f.number("stdout_omitted")}
+	p.stderr = backend.Counts{Total: f.number("stderr_total"), Omitted: f.number("stderr_omitted")}
+	p.survivors = f["survivor"]
+	exit := &backend.ExitError{Code: int(f.number("code")), OOMKilled: f.number("oom") == 1}
+	if sig := f.number("signal"); sig != 0 {
+		exit.Code, exit.Signal = -int(sig), backend.Signal(sig)
+	}
+	switch {
+	case exit.Code != 0:
+		p.finish(exit)
+	case f.text("code") == "0":
+		p.finish(nil)
+	default:
+		p.finish(fmt.Errorf("%w: its supervisor was killed", backend.ErrNoExitStatus))
+	}
+}
+
+func (p *process) lost(err error) {
+	select {
+	case <-p.ended:
+	default:
+		p.finish(err)
+	}
+}
+
+// finish is called once, by the link's reader or when the link is lost.
+func (p *process) finish(err error) {
+	p.g.forget(p.id)
+	p.err = err
+	select {
+	case p.started <- err:
+	default:
+	}
+	end := io.EOF
+	for _, in := range p.in {
+		if in != nil {
+			in.end(end)
+		}
+	}
+	for _, out := range p.out {
+		if out != nil {
+			out.end(io.ErrClosedPipe)
+		}
+	}
+	close(p.ended)
+}
+
+// disown kills a process whose Start was given up.
+func (p *process) disown() {
+	select {
+	case err := <-p.started:
+		if err == nil {
+			_ = p.Signal(context.Background(), backend.Kill)
+		}
+	case <-p.ended:
+	}
+}
+
+// Signal sends sig to the process and its descendants.
+func (p *process) Signal(ctx context.Context, sig backend.Signal) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if err := p.g.send(kindSignal, 0, p.id, binary.BigEndian.AppendUint32(nil, uint32(sig))); err != nil {
+		return p.g.wrap(fmt.Sprintf("signal %d", sig), err)
+	}
+	return nil
+}
+
+// Wait waits for the end of the process and of its output.
+func (p *process) Wait(ctx context.Context) error {
+	select {
+	case <-p.done:
+	default:
+		select {
+		case <-p.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	if p.err == nil && p.writeErr != nil {
+		return fmt.Errorf("write output: %w", p.writeErr)
+	}
+	return p.err
+}
+
+// Output returns the exact counts.
+func (p *process) Output() (stdout, stderr backend.Counts) {
+	<-p.ended
+	return p.stdout, p.stderr
+}
+
+// Survivors names what could not be ended.
+func (p *process) Survivors() []string {
+	<-p.ended
+	return p.survivors
+}

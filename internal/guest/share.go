@@ -1,0 +1,192 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+)
+
+// rescan is how often the host's side of a share is looked at without an event: events are hints,
+// the directory is the truth.
+const rescan = 50 * time.Millisecond
+
+// share is a directory of the guest that is mirrored to one of the host.
+type share struct {
+	*transfer
+	hostDir, guestDir string
+	root              *os.Root        // the host's directory: no name of the guest's leads out of it
+	ctx               context.Context //nolint:containedctx // the life of the share, ended by Close
+	cancel            context.CancelFunc
+	once              sync.Once
+	work              sync.WaitGroup
+}
+
+var _ backend.Share = (*share)(nil)
+
+// Share makes a directory in the guest and mirrors it.
+func (g *Guest) Share(ctx context.Context, dir string) (backend.Share, error) {
+	if dir == "" {
+		dir = path.Join(g.info.Scratch, fmt.Sprintf("spool%d", g.socketCount.Add(1)))
+	}
+	op := "share " + dir
+	s := &share{transfer: newTransfer(g), guestDir: g.abs(dir)}
+	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if err := s.makeHostDir(); err != nil {
+		return nil, g.wrap(op, err)
+	}
+	if err := g.open(kindShare, appendField(nil, "path", s.guestDir), s.register); err != nil {
+		_ = s.Close()
+		return nil, g.wrap(op, err)
+	}
+	select {
+	case err := <-s.opened:
+		if err != nil {
+			_ = s.Close()
+			return nil, g.wrap(op, err)
+		}
+	case <-ctx.Done():
+		_ = s.Close()
+		return nil, g.wrap(op, context.Cause(ctx))
+	}
+	s.work.Go(s.watch)
+	return s, nil
+}
+
+func (s *share) makeHostDir() error {
+	dir, err := os.MkdirTemp("", "hermes_sandbox_spool_")
+	if err != nil {
+		return err
+	}
+	s.hostDir = dir
+	s.root, err = os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.root.Mkdir("in", 0o700), s.root.Mkdir("out", 0o700))
+}
+
+func (s *share) register(id uint32) stream {
+	s.transfer.register(id)
+	return s
+}
+
+func (s *share) HostDir() string  { return s.hostDir }
+func (s *share) GuestDir() string { return s.guestDir }
+
+// Close removes the directory on both sides.
+func (s *share) Close() error {
+	var err error
+	s.once.Do(func() {
+		s.cancel()
+		if s.g.lookup(s.id) != nil {
+			s.reset(fs.ErrClosed)
+		}
+		s.work.Wait()
+		if s.root != nil {
+			_ = s.root.Close()
+		}
+		if s.hostDir != "" {
+			err = os.RemoveAll(s.hostDir)
+		}
+	})
+	return err
+}
+
+// accept takes a file that the guest offers. Its content is written beside the link's reader.
+func (s *share) accept(id uint32, f fields) stream {
+	name := f.text("name")
+	if name == "" || strings.HasPrefix(name, ".") || name != filepath.Base(name) || s.ctx.Err() != nil {
+		return nil
+	}
+	t := newTransfer(s.g)
+	t.register(id)
+	s.work.Go(func() {
+		if err := s.receive(name, &reader{in: t.in}); err != nil {
+			t.reset(err)
+		}
+	})
+	return t
+}
+
+func (s *share) receive(name string, r io.Reader) error {
+	temp := path.Join("in", "."+name+".part")
+	f, err := s.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, r)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = s.root.Rename(temp, path.Join("in", name))
+	}
+	if err != nil {
+		_ = s.root.Remove(temp)
+	}
+	return err
+}
+
+// watch sends what appears in the host's out/.
+func (s *share) watch() {
+	var events chan fsnotify.Event
+	if w, err := fsnotify.NewWatcher(); err == nil {
+		defer w.Close()
+		if w.Add(filepath.Join(s.hostDir, "out")) == nil {
+			events = w.Events
+		}
+	}
+	tick := time.NewTicker(rescan)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.g.over:
+			return
+		case <-events:
+		case <-tick.C:
+		}
+		s.sendAll()
+	}
+}
+
+func (s *share) sendAll() {
+	dir, err := s.root.Open("out")
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1) // a part of the list is a start; the next look gets the rest
+	for _, name := range names {
+		if strings.HasPrefix(name, ".") || s.ctx.Err() != nil {
+			continue
+		}
+		if err := s.sendFile(name); err != nil && s.g.failed() != nil {
+			return
+		}
+	}
+}
+
+// sendFile moves a file: it is removed here only when it is in place there.
+func (s *share) sendFile(name string) error {
+	f, err := s.root.Open(path.Join("out", name))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	options := appendNumber(appendNumber(nil, "share", int64(s.id)), "mode", 0o600)
+	if err := s.g.put(s.ctx, path.Join(s.guestDir, "out", name), f, options); err != nil {
+		return err
+	}
+	return s.root.Remove(path.Join("out", name))
+}

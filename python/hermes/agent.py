@@ -1,0 +1,262 @@
+"""The agent: one process per environment, which does what the host asks over its stdio.
+
+One thread, one loop, no blocking. EOF on stdin is the host's death and ends everything that was
+started; so does a lease that runs out, for links that freeze instead of breaking.
+"""
+
+import errno
+import os
+import select
+import sys
+import time
+from typing import Callable, Collection, Dict, List, NoReturn, Optional
+
+from . import facts, frames, tree
+from .loop import Loop, Out
+from .process import Process
+
+RESCAN = 0.05  # seconds between two looks at a share that no one was woken for
+_END = 4.0  # seconds that supervisors get to end what they started: their grace and patience, and some
+
+
+class Agent:
+    def __init__(self, stdin: int, stdout: int, scratch: str, lease: float) -> None:
+        self._loop = Loop()
+        self._out = Out(self._loop, stdout)
+        self._stdin = stdin
+        self._scratch = scratch
+        self._lease = lease
+        self._heard = time.monotonic()
+        self._buffer = bytearray()
+        self._streams = {}  # type: Dict[int, object]
+        self._next = 2  # the guest's streams have even numbers
+        self._over = False
+        self._begin = {
+            frames.START: self._start,
+            frames.PUT: self._put,
+            frames.GET: self._get,
+            frames.LISTEN: self._listen,
+            frames.SHARE: self._share,
+        }  # type: Dict[int, Callable[[int, frames.Fields], object]]
+        self.shares = {}  # type: Dict[int, object]
+
+    def greet(self, hello: bytes) -> None:
+        self._out.send(frames.HELLO, 0, hello)
+
+    def run(self) -> None:
+        os.set_blocking(self._stdin, False)
+        self._loop.want(self._stdin, select.POLLIN, self._read)
+        while not self._over and not self._out.broken:
+            self._loop.step(self._timeout())
+            for share in list(self.shares.values()):
+                share.scan()  # type: ignore[attr-defined]
+            if self._lease and time.monotonic() - self._heard > self._lease:
+                return
+
+    def end(self) -> None:
+        """Ends every process and waits until the supervisors are gone."""
+        running = [s for s in self._streams.values() if isinstance(s, Process)]
+        for process in running:
+            process.abandon()
+        deadline = time.monotonic() + _END
+        pause = 0.001
+        while time.monotonic() < deadline:
+            if _childless():
+                return
+            if all(not _exists(p.pid) for p in running):
+                break
+            time.sleep(pause)
+            pause = min(pause * 2, 0.02)
+        _kill_descendants(())
+
+    def _timeout(self) -> Optional[float]:
+        waits = []
+        if self.shares:
+            waits.append(RESCAN)
+        if self._lease:
+            waits.append(max(0.0, self._lease - (time.monotonic() - self._heard)) + 0.01)
+        return min(waits) if waits else None
+
+    def _read(self, _events: int) -> None:
+        try:
+            data = os.read(self._stdin, 1 << 18)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._over = True
+            return
+        self._heard = time.monotonic()
+        self._buffer += data
+        self._take_frames()
+
+    def _take_frames(self) -> None:
+        buffer, at, size = self._buffer, 0, frames.HEADER.size
+        while len(buffer) - at >= size:
+            kind, channel, stream, length = frames.HEADER.unpack_from(buffer, at)
+            if length > frames.MAX_PAYLOAD:
+                self._over = True  # no host of ours: nothing that follows can be trusted
+                return
+            if len(buffer) - at < size + length:
+                break
+            payload = bytes(memoryview(buffer)[at + size : at + size + length])
+            at += size + length
+            self._handle(kind, channel, stream, payload)
+        del buffer[:at]
+
+    def _handle(self, kind: int, channel: int, stream: int, payload: bytes) -> None:
+        if kind == frames.PING:
+            self._out.send(frames.PONG, 0, payload)
+        elif kind in self._begin:
+            self._open(kind, stream, payload)
+        elif stream in self._streams:
+            self._pass_on(kind, channel, stream, payload)
+
+    def _open(self, kind: int, stream: int, payload: bytes) -> None:
+        try:
+            self._keep(stream, self._begin[kind](stream, frames.decode(payload)))
+        except (OSError, KeyError, ValueError) as e:
+            self._out.send(frames.FAILED, stream, frames.failure("open", getattr(e, "errno", None) or errno.EINVAL))
+
+    def _pass_on(self, kind: int, channel: int, stream: int, payload: bytes) -> None:
+        target = self._streams[stream]
+        if kind == frames.DATA:
+            target.data(channel, payload)  # type: ignore[attr-defined]
+        elif kind == frames.CREDIT:
+            target.credit(channel, int.from_bytes(payload, "big"))  # type: ignore[attr-defined]
+        elif kind == frames.EOF:
+            target.eof(channel)  # type: ignore[attr-defined]
+        elif kind == frames.RESET:
+            target.reset()  # type: ignore[attr-defined]
+        elif kind == frames.SIGNAL and isinstance(target, Process):
+            target.signal(int.from_bytes(payload, "big"))
+        self._keep(stream, target)
+
+    def _keep(self, stream: int, target: object) -> None:
+        """Remembers a stream as long as it has work, a process as long as its supervisor lives."""
+        busy = not target.closed or (isinstance(target, Process) and target.alive())  # type: ignore[attr-defined]
+        if busy:
+            self._streams[stream] = target
+        else:
+            self._streams.pop(stream, None)
+            self.shares.pop(stream, None)
+
+    def _start(self, stream: int, fields: frames.Fields) -> object:
+        self._sweep()
+        return Process(self._loop, self._out, stream, fields, self._end_orphans)
+
+    def _end_orphans(self) -> None:
+        """Kills what became the agent's own child because its supervisor was killed."""
+        living = [s.pid for s in self._streams.values() if isinstance(s, Process) and s.alive()]
+        _kill_descendants(living)
+
+    def _sweep(self) -> None:
+        """Forgets streams that ended by themselves, and reaps supervisors."""
+        _childless()
+        for stream, target in list(self._streams.items()):
+            self._keep(stream, target)
+
+    def _put(self, stream: int, fields: frames.Fields) -> object:
+        from .transfer import Put
+
+        share = self.shares.get(frames.number(fields, "share"))
+        placed = share.placed if share else None  # type: ignore[attr-defined]
+        return Put(self._out, stream, fields["path"][0], frames.number(fields, "mode"), placed)
+
+    def _get(self, stream: int, fields: frames.Fields) -> object:
+        from .transfer import Get
+
+        return Get(self._out, stream, fields["path"][0])
+
+    def _listen(self, stream: int, fields: frames.Fields) -> object:
+        from .relay import Connection, Listener
+
+        def accepted(fd: int) -> int:
+            number = self._new_stream()
+            self._streams[number] = Connection(self._loop, self._out, number, stream, fd)
+            return number
+
+        network, address = frames.text(fields, "network"), fields.get("address", [b""])[0]
+        self._sweep()
+        return Listener(self._loop, self._out, stream, network, address, accepted)
+
+    def _share(self, stream: int, fields: frames.Fields) -> object:
+        from .share import Share
+        from .transfer import Get
+
+        def found(name: bytes, path: bytes) -> None:
+            number = self._new_stream()
+            offer = frames.encode([("share", stream), ("name", name)])
+            try:
+                get = Get(self._out, number, path, frames.FILE, offer)
+            finally:
+                os.unlink(path)
+            self._keep(number, get)
+
+        share = Share(self._loop, self._out, stream, fields["path"][0], found)
+        if not share.closed:
+            self.shares[stream] = share
+        return share
+
+    def _new_stream(self) -> int:
+        self._next += 2
+        return self._next
+
+
+def _exists(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == 0
+    except ChildProcessError:
+        return False
+
+
+def _childless() -> bool:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+        return False
+    except ChildProcessError:
+        return True
+
+
+def _kill_descendants(but: Collection[int]) -> None:
+    for proc in tree.descendants(os.getpid(), but):
+        tree.send(proc, tree.SIGKILL)
+
+
+def _move_stdio() -> List[int]:
+    """Takes the link off the numbers that everything inherits."""
+    import fcntl
+
+    moved = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in (0, 1)]
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1):
+        os.dup2(null, fd)
+    os.close(null)
+    return moved
+
+
+def main(greeting: bytes, temp: str, scratch: str, library: str, lease: float) -> NoReturn:
+    """Called by the bootstrap with what it has prepared; never returns."""
+    stdin, stdout = _move_stdio()
+    agent = None
+    sockets = facts.socket_dir(scratch)
+    try:
+        os.write(stdout, greeting)
+        agent = Agent(stdin, stdout, scratch, lease)
+        agent.greet(frames.encode(facts.hello(temp, scratch, library, sockets)))
+        tree.hide()
+        tree.become_subreaper()
+        agent.run()
+    finally:
+        try:
+            if agent:
+                agent.end()
+        finally:
+            from .share import remove_tree
+
+            for path in {scratch, sockets}:
+                remove_tree(os.fsencode(path))
+            sys.stderr.flush()
+            os._exit(0)

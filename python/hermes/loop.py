@@ -1,0 +1,439 @@
+"""The agent's event loop and its two directions of data: Source (a descriptor to the host) and
+Sink (the host to a descriptor), both under credit, so that nobody's slowness stops anybody else."""
+
+import errno
+import fcntl
+import os
+import select
+from collections import deque
+from typing import Callable, Deque, Dict, Optional, Tuple, Union
+
+from . import frames
+
+_READ = 1 << 16
+_DRAIN = 1 << 18
+_SPLICE_FROM = 1 << 15  # below this, copying is cheaper than a second system call
+_F_SETPIPE_SZ = 1031
+_FIONREAD = 0x541B  # Linux; elsewhere nothing is spliced and nothing asks
+
+_splice = getattr(os, "splice", None)  # Python 3.10, Linux
+
+
+def set_nonblocking(fd: int) -> None:
+    os.set_blocking(fd, False)
+
+
+def widen(fd: int) -> None:
+    """Gives a pipe 1 MiB: fewer wake-ups a megabyte. A refusal costs speed, nothing else."""
+    try:
+        fcntl.fcntl(fd, _F_SETPIPE_SZ, 1 << 20)
+    except OSError:
+        pass
+
+
+def readable_bytes(fd: int) -> int:
+    """How many bytes lie in a pipe or socket; 0 if the system does not tell."""
+    try:
+        return int.from_bytes(fcntl.ioctl(fd, _FIONREAD, b"\0\0\0\0"), "little")
+    except OSError:
+        return 0
+
+
+class Loop:
+    """Waits for descriptors and for the next timer."""
+
+    def __init__(self) -> None:
+        self._poll = select.poll()
+        self._masks = {}  # type: Dict[int, int]
+        self._handlers = {}  # type: Dict[int, Callable[[int], None]]
+
+    def want(self, fd: int, mask: int, handler: Callable[[int], None]) -> None:
+        """Calls handler with the events of fd. Mask 0 stops waiting: poll would report a hang-up
+        again and again otherwise."""
+        if mask == self._masks.get(fd, 0):
+            self._handlers[fd] = handler
+            return
+        if mask == 0:
+            self.forget(fd)
+            return
+        self._poll.register(fd, mask)
+        self._masks[fd] = mask
+        self._handlers[fd] = handler
+
+    def forget(self, fd: int) -> None:
+        if self._masks.pop(fd, 0):
+            self._poll.unregister(fd)
+            del self._handlers[fd]
+
+    def step(self, timeout: Optional[float]) -> None:
+        """Waits at most timeout seconds (None: for ever) and handles what is ready."""
+        for fd, events in self._poll.poll(None if timeout is None else timeout * 1000):
+            handler = self._handlers.get(fd)
+            if handler:  # an earlier handler of this round may have closed it
+                handler(events)
+
+
+class _Splice:
+    """Bytes that the kernel moves from a pipe to the host without a copy."""
+
+    def __init__(self, source: "Source", size: int) -> None:
+        self.source = source
+        self.left = size
+
+
+class Out:
+    """The stream to the host. Frames are queued and never block the agent."""
+
+    def __init__(self, loop: Loop, fd: int) -> None:
+        self._loop = loop
+        self._fd = fd
+        self._queue = deque()  # type: Deque[Union[memoryview, _Splice]]
+        self.broken = False
+        self.can_splice = _splice is not None
+        set_nonblocking(fd)
+        widen(fd)
+
+    def send(self, kind: int, stream: int, payload: bytes = b"", channel: int = 0) -> None:
+        self._queue.append(memoryview(frames.HEADER.pack(kind, channel, stream, len(payload)) + payload))
+        if len(self._queue) == 1:
+            self.flush()
+
+    def send_spliced(self, stream: int, channel: int, source: "Source", size: int) -> None:
+        header = frames.HEADER.pack(frames.DATA, channel, stream, size)
+        self._queue.append(memoryview(header))
+        self._queue.append(_Splice(source, size))
+        if len(self._queue) == 2:
+            self.flush()
+
+    def idle(self) -> bool:
+        return not self._queue
+
+    def flush(self, _events: int = 0) -> None:
+        try:
+            while self._queue and self._write_head():
+                pass
+        except OSError:  # the host is gone: its closed stdin says so too
+            self.broken = True
+            self._queue.clear()
+        self._loop.want(self._fd, select.POLLOUT if self._queue else 0, self.flush)
+
+    def _write_head(self) -> bool:
+        """Writes what it can of the first item; False when the pipe is full."""
+        item = self._queue[0]
+        try:
+            if isinstance(item, _Splice):
+                return self._splice_head(item)
+            n = os.write(self._fd, item)
+        except BlockingIOError:
+            return False
+        if n == len(item):
+            self._queue.popleft()
+        else:
+            self._queue[0] = item[n:]
+        return True
+
+    def _splice_head(self, item: _Splice) -> bool:
+        assert _splice is not None
+        try:
+            n = _splice(item.source.fd, self._fd, item.left)
+        except BlockingIOError:
+            if readable_bytes(item.source.fd) > 0:
+                return False
+            n = 0
+        except OSError as e:
+            if e.errno != errno.EINVAL:
+                raise
+            self.can_splice = False  # this pair of descriptors cannot: copy, now and from now on
+            self._queue[0] = memoryview(os.read(item.source.fd, item.left).ljust(item.left, b"\0"))
+            item.source.spliced()
+            return True
+        if n == 0:
+            # Somebody else read the pipe, through /proc. The frame's length is out already, so the
+            # rest of it is made up: such a run spoils its own output and nothing else.
+            self._queue[0] = memoryview(bytes(item.left))
+            item.source.spliced()
+            return True
+        item.left -= n
+        if item.left == 0:
+            self._queue.popleft()
+            item.source.spliced()
+        return True
+
+
+class Ring:
+    """The last size bytes of what was added."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._data = bytearray()
+
+    def add(self, data: memoryview) -> None:
+        if len(data) >= self._size:
+            self._data[:] = data[len(data) - self._size :]
+            return
+        self._data += data
+        # Trimmed at twice the size, so that a byte is moved once, not at every add.
+        if len(self._data) > 2 * self._size:
+            del self._data[: len(self._data) - self._size]
+
+    def bytes(self) -> bytes:
+        return bytes(self._data[len(self._data) - self._size :]) if len(self._data) > self._size else bytes(self._data)
+
+
+class Source:
+    """Reads a descriptor and sends what it read as DATA, as far as the host gave credit.
+
+    With keep (head, tail) it sends the first head bytes, then needs no credit: it drains, counts and
+    remembers the last tail bytes, which it sends at the end.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        out: Out,
+        fd: int,
+        stream: int,
+        channel: int = 0,
+        keep: Optional[Tuple[int, int]] = None,
+        finished: Optional[Callable[[], None]] = None,
+        before: Optional[Callable[[], bool]] = None,
+    ) -> None:
+        self.fd = fd
+        self.total = 0  # bytes read
+        self.omitted = 0  # of these, left out between head and tail; known at the end
+        self.done = False  # ended, and everything sent
+        self._loop, self._out = loop, out
+        self._stream, self._channel = stream, channel
+        self._credit = frames.WINDOW
+        self._sent = 0
+        self._head = keep[0] if keep else None  # bytes to send live; None: all
+        self._ring = Ring(keep[1] if keep else 0)
+        self._buffer = None  # type: Optional[bytearray]
+        self._finished = finished
+        self._before = before
+        self._left = None  # type: Optional[int]  # bytes to read before it counts as ended
+        self._splicing = False
+        self._ended = False
+        self._pending = memoryview(b"")  # the kept tail, waiting for credit
+        set_nonblocking(fd)
+        self._rearm()
+
+    def credit(self, n: int) -> None:
+        self._credit += n
+        self.pump()
+
+    def end_after_this(self) -> None:
+        """Its process has ended: what lies in the pipe now is the last of its output. Another
+        process may still hold the pipe and write; that is read and thrown away."""
+        if not self._ended:
+            self._left = readable_bytes(self.fd)
+            self.pump()
+
+    def pump(self, _events: int = 0) -> bool:
+        """Reads until nothing is there or credit is used up. True if nothing is left unread."""
+        if self._before and not self._before():
+            self._loop.want(self.fd, 0, self.pump)
+            return False
+        empty = self._ended
+        while not self._ended and not self._splicing and self._room() > 0:
+            if self._left == 0:
+                self._end(at_eof=False)
+                break
+            n = self._read()
+            if n is None:
+                empty = True
+                if self._left is not None:
+                    self._end(at_eof=False)
+                break
+            if n == 0:
+                self._end(at_eof=True)
+            elif self._left is not None:
+                self._left -= n
+        self._send_tail()
+        self._rearm()
+        return empty or self._ended
+
+    def spliced(self) -> None:
+        """The out queue has moved the bytes it was asked to."""
+        self._splicing = False
+        if self._left is not None:
+            self.pump()
+        self._rearm()
+
+    def close(self) -> None:
+        """Stops without an end: the stream was reset."""
+        if self.fd >= 0 and not self._splicing:
+            self._loop.forget(self.fd)
+            os.close(self.fd)
+            self.fd = -1
+        self._ended = self.done = True
+
+    def _room(self) -> int:
+        """How much may be read now, in bytes."""
+        if self._head is None:
+            return self._credit
+        live = self._head - self._sent
+        return min(self._credit, live) if live > 0 else _DRAIN
+
+    def _rearm(self) -> None:
+        if self.fd >= 0:
+            want = not self._ended and not self._splicing and self._room() > 0
+            self._loop.want(self.fd, select.POLLIN if want else 0, self.pump)
+
+    def _read(self) -> Optional[int]:
+        """Reads one piece, at most _left bytes; 0 at the end, None when nothing is there."""
+        limit = self._room() if self._left is None else min(self._room(), self._left)
+        try:
+            if self._head is not None and self._sent >= self._head:
+                return self._drain(limit)
+            if self._out.can_splice:
+                n = min(readable_bytes(self.fd), limit, frames.MAX_PAYLOAD)
+                if n >= _SPLICE_FROM:
+                    return self._splice(n)
+            data = os.read(self.fd, min(limit, _READ))
+        except BlockingIOError:
+            return None
+        except OSError:
+            return 0  # a reset connection has ended too
+        if data:
+            self._count(len(data))
+            self._out.send(frames.DATA, self._stream, data, self._channel)
+        return len(data)
+
+    def _splice(self, n: int) -> int:
+        self._count(n)
+        self._splicing = True
+        self._out.send_spliced(self._stream, self._channel, self, n)
+        return n
+
+    def _count(self, n: int) -> None:
+        self.total += n
+        self._sent += n
+        self._credit -= n
+
+    def _drain(self, limit: int) -> int:
+        if self._buffer is None:
+            self._buffer = bytearray(_DRAIN)
+        n = os.readv(self.fd, [memoryview(self._buffer)[:limit]])
+        self.total += n
+        self._ring.add(memoryview(self._buffer)[:n])
+        return n
+
+    def _end(self, at_eof: bool) -> None:
+        self._ended = True
+        self._loop.forget(self.fd)
+        if at_eof:
+            os.close(self.fd)
+        else:
+            drain(self._loop, self.fd)
+        self.fd = -1
+        tail = self._ring.bytes()
+        self.omitted = self.total - self._sent - len(tail)
+        self._pending = memoryview(tail)
+
+    def _send_tail(self) -> None:
+        if not self._ended or self.done:
+            return
+        while self._pending and self._credit > 0:
+            piece = self._pending[: min(self._credit, _READ)]
+            self._credit -= len(piece)
+            self._out.send(frames.DATA, self._stream, bytes(piece), self._channel)
+            self._pending = self._pending[len(piece) :]
+        if not self._pending:
+            self.done = True
+            if self._finished:
+                self._finished()
+
+
+def drain(loop: Loop, fd: int) -> None:
+    """Reads fd to its end and forgets what it reads: a process that outlived the one whose output
+    was wanted must neither block nor meet a closed pipe."""
+
+    def read(_events: int) -> None:
+        try:
+            if os.read(fd, _READ):
+                return
+        except BlockingIOError:
+            return
+        except OSError:
+            pass
+        loop.forget(fd)
+        os.close(fd)
+
+    loop.want(fd, select.POLLIN, read)
+
+
+class Sink:
+    """Writes what the host sends to a descriptor, and gives credit for what was written."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        out: Out,
+        fd: int,
+        stream: int,
+        channel: int = 0,
+        finish: Optional[Callable[[], None]] = None,
+    ) -> None:
+        self.fd = fd
+        self._loop, self._out = loop, out
+        self._stream, self._channel = stream, channel
+        self._queue = deque()  # type: Deque[memoryview]
+        self._written = 0  # since credit was last given
+        self._eof = False
+        self._finish = finish  # how the end is passed on; None: close fd
+        self.closed = False
+        set_nonblocking(fd)
+
+    def data(self, data: bytes) -> None:
+        if self.closed:
+            self._grant(len(data))  # the reader is gone: swallow, so that the host does not wait
+            return
+        self._queue.append(memoryview(data))
+        self.flush()
+
+    def eof(self) -> None:
+        self._eof = True
+        self.flush()
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        self._loop.forget(self.fd)
+        swallowed = sum(len(d) for d in self._queue)
+        self._queue.clear()
+        if self._finish:
+            self._finish()
+        else:
+            os.close(self.fd)
+        if swallowed:
+            self._grant(swallowed)
+
+    def flush(self, _events: int = 0) -> None:
+        if self.closed:
+            return
+        try:
+            while self._queue:
+                n = os.write(self.fd, self._queue[0])
+                self._grant(n)
+                if n == len(self._queue[0]):
+                    self._queue.popleft()
+                else:
+                    self._queue[0] = self._queue[0][n:]
+        except BlockingIOError:
+            self._loop.want(self.fd, select.POLLOUT, self.flush)
+            return
+        except OSError:  # nobody reads any more
+            self.close()
+            return
+        if self._eof:
+            self.close()
+        else:
+            self._loop.want(self.fd, 0, self.flush)
+
+    def _grant(self, n: int) -> None:
+        self._written += n
+        if self._written >= frames.WINDOW // 4:
+            self._out.send(frames.CREDIT, self._stream, self._written.to_bytes(4, "big"), self._channel)
+            self._written = 0

@@ -1,0 +1,57 @@
+"""Tells whether the kernel ended something for want of memory, by the counters of cgroup v1 and v2."""
+
+import os
+from typing import List, Optional
+
+
+class Counter:
+    """Remembers how many processes of this cgroup had been killed when it was made."""
+
+    def __init__(self) -> None:
+        self._file = _counter_file()
+        self._before = self._read()
+
+    def rose(self) -> bool:
+        return self._read() > self._before
+
+    def _read(self) -> int:
+        if self._file is None:
+            return 0
+        return _oom_kills(self._file)
+
+
+def _counter_file() -> Optional[str]:
+    for path in _candidates():
+        if os.path.exists(path):
+            return path
+    return None
+
+
+def _candidates() -> List[str]:
+    found = []
+    try:
+        with open("/proc/self/cgroup", "rb") as f:
+            lines = f.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+    for line in lines:
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if controllers == "":
+            found.append("/sys/fs/cgroup" + path.rstrip("/") + "/memory.events")
+        elif "memory" in controllers.split(","):
+            found.append("/sys/fs/cgroup/memory" + path.rstrip("/") + "/memory.oom_control")
+    # In a container without a cgroup namespace the path is the host's, and the files are at the root.
+    return found + ["/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"]
+
+
+def _oom_kills(path: str) -> int:
+    try:
+        with open(path, "rb") as f:
+            for line in f:
+                key, _, value = line.partition(b" ")
+                if key == b"oom_kill":
+                    return int(value)
+    except (OSError, ValueError):
+        pass
+    return 0

@@ -1,0 +1,223 @@
+"""The small process above every process that the agent starts.
+
+It is a fork of the agent. It leads a session, is the subreaper of what it starts, and ends all of it
+when its child ends, when the agent says so, or when the lifeline to the agent breaks. User code that
+kills the agent therefore frees nothing.
+
+On the lifeline the agent says "signal N"; the supervisor says "started PID" or "failed OP ERRNO", and
+at the end "survivor PID NAME" for what it could not end, then "exit STATUS OOM" with the wait status,
+or −1 if there is none. One line each.
+"""
+
+import _signal
+import errno
+import os
+import select
+from typing import Dict, List, NamedTuple, NoReturn, Tuple
+
+from . import oom, tree
+
+_LEFTOVER_GRACE = 0.5  # seconds between TERM and KILL for what outlives its parent
+_PATIENCE = 2.0  # seconds to wait for a killed process: one in a system call may take long, or for ever
+
+_IGNORED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGQUIT")
+_RESTORED = _IGNORED + ("SIGCHLD", "SIGXFSZ")
+
+
+class Command(NamedTuple):
+    args: List[bytes]
+    dir: bytes
+    env: Dict[bytes, bytes]
+    fds: List[int]  # what becomes descriptor 0, 1, 2 and perhaps 3
+    linger: bool
+
+
+def run(lifeline: int, command: Command) -> NoReturn:
+    """Never returns: the process ends with its work."""
+    try:
+        _Supervisor(lifeline, command).run()
+    except BaseException as e:  # noqa: B902 - a fork of the agent must not go on as the agent
+        try:
+            os.write(lifeline, b"failed supervise %d\n" % (getattr(e, "errno", None) or errno.EIO))
+        except OSError:
+            pass
+    finally:
+        os._exit(0)
+
+
+class _Supervisor:
+    def __init__(self, lifeline: int, command: Command) -> None:
+        self._lifeline = lifeline
+        self._command = command
+        self._reported = False
+
+    def run(self) -> None:
+        os.setsid()
+        reaper = tree.become_subreaper()
+        wake = self._prepare_signals()
+        pid, failure = self._spawn()
+        # Stderr stays: whoever holds its other end sees by EOF when the last supervisor is gone.
+        self._close_inherited([2, self._lifeline] + wake)
+        self._tree = tree.Tree(pid, reaper)
+        self._pid = pid
+        if failure:
+            self._tree.end(0, _PATIENCE)
+            self._say(failure)
+            return
+        self._say(b"started %d\n" % pid)
+        self._oom = oom.Counter()
+        self._watch(wake[0])
+
+    def _prepare_signals(self) -> List[int]:
+        for name in _IGNORED:
+            _signal.signal(getattr(_signal, name), _signal.SIG_IGN)
+        r, w = os.pipe()
+        for fd in (r, w):
+            os.set_blocking(fd, False)
+        _signal.set_wakeup_fd(w)
+        _signal.signal(_signal.SIGCHLD, _ignore)
+        return [r, w]
+
+    def _spawn(self) -> Tuple[int, bytes]:
+        """Forks and executes the command. Returns its pid, and what to report if that failed."""
+        r, w = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            _execute(self._command, w)
+        os.close(w)
+        failure = os.read(r, 4096)
+        os.close(r)
+        return pid, failure
+
+    def _close_inherited(self, keep: List[int]) -> None:
+        """The agent's descriptors: as long as one is open here, its other end sees no EOF."""
+        start = 0
+        for fd in sorted(keep) + [_max_fd()]:
+            os.closerange(start, fd)
+            start = fd + 1
+
+    def _watch(self, wake: int) -> None:
+        poll = select.poll()
+        poll.register(self._lifeline, select.POLLIN)
+        poll.register(wake, select.POLLIN)
+        orders = b""
+        while True:
+            for fd, _ in poll.poll():
+                if fd == wake:
+                    self._drain(wake)
+                    if self._child_changed():
+                        return
+                    continue
+                data = self._read_orders()
+                if not data:
+                    self._tree.end(_LEFTOVER_GRACE, _PATIENCE)
+                    return
+                *lines, orders = (orders + data).split(b"\n")
+                for line in lines:
+                    self._obey(line)
+
+    def _child_changed(self) -> bool:
+        """Collects the dead. True when nothing is left to supervise."""
+        empty = self._tree.empty()
+        status = self._tree.statuses.get(self._pid)
+        if status is None and not self._reported:
+            return False
+        if status is not None and not self._reported:
+            survivors = []  # type: List[str]
+            if not self._command.linger:
+                survivors = self._tree.end(_LEFTOVER_GRACE, _PATIENCE)
+            self._report(status, survivors)
+        return empty or not self._command.linger
+
+    def _report(self, status: int, survivors: List[str]) -> None:
+        self._reported = True
+        lines = [b"survivor %s\n" % s.encode("utf-8", "replace").replace(b"\n", b"?") for s in survivors]
+        lines.append(b"exit %d %d\n" % (status, status != 0 and self._oom.rose()))
+        self._say(b"".join(lines))
+
+    def _obey(self, line: bytes) -> None:
+        verb, _, number = line.partition(b" ")
+        if verb != b"signal":
+            return
+        if int(number) == tree.SIGKILL:
+            survivors = self._tree.kill(_PATIENCE)
+            if not self._reported:
+                self._report(self._tree.statuses.get(self._pid, -1), survivors)
+        else:
+            self._tree.signal(int(number))
+
+    def _read_orders(self) -> bytes:
+        try:
+            return os.read(self._lifeline, 4096)
+        except OSError:
+            return b""
+
+    def _drain(self, fd: int) -> None:
+        try:
+            while os.read(fd, 4096):
+                pass
+        except OSError:
+            pass
+
+    def _say(self, line: bytes) -> None:
+        try:
+            os.write(self._lifeline, line)
+        except OSError:
+            pass
+
+
+def _ignore(_number: int, _frame: object) -> None:
+    pass  # a handler has to be there for the wake-up descriptor to be written
+
+
+def _max_fd() -> int:
+    try:
+        return max(int(name) for name in os.listdir("/dev/fd")) + 1
+    except (OSError, ValueError):
+        return 4096
+
+
+def _execute(command: Command, failure: int) -> NoReturn:
+    """In the child: becomes the command, or writes "failed OP ERRNO" and exits."""
+    op = b"prepare"
+    try:
+        os.setpgid(0, 0)
+        _signal.set_wakeup_fd(-1)
+        for name in _RESTORED:
+            _signal.signal(getattr(_signal, name), _signal.SIG_DFL)
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, [])
+        _place(command.fds)
+        op = b"chdir"
+        os.chdir(command.dir)
+        op = b"exec"
+        _exec(command)
+    except OSError as e:
+        os.write(failure, b"failed %s %d\n" % (op, e.errno or errno.EIO))
+    except BaseException:  # noqa: B902 - nothing may escape into the agent's code
+        os.write(failure, b"failed %s %d\n" % (op, errno.EINVAL))
+    finally:
+        os._exit(127)
+
+
+def _place(fds: List[int]) -> None:
+    """Makes fds the descriptors 0, 1, 2 …; all others are closed by exec."""
+    import fcntl
+
+    # First out of the way, so that no move overwrites a source.
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 16) for fd in fds]
+    for target, fd in enumerate(high):
+        os.dup2(fd, target, inheritable=True)
+
+
+def _exec(command: Command) -> NoReturn:
+    program = command.args[0]
+    if b"/" in program:
+        os.execve(program, command.args, command.env)
+    worst = errno.ENOENT
+    for folder in command.env.get(b"PATH", b"/usr/local/bin:/usr/bin:/bin").split(b":"):
+        try:
+            os.execve(os.path.join(folder or b".", program), command.args, command.env)
+        except OSError as e:
+            if e.errno not in (errno.ENOENT, errno.ENOTDIR):
+                worst = e.errno or worst
+    raise OSError(worst, os.strerror(worst))

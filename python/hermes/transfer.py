@@ -1,0 +1,172 @@
+"""Whole files from and to the host: PUT and GET."""
+
+import errno
+import os
+import stat
+from typing import Callable, Optional
+
+from . import frames
+from .loop import Out
+
+_PIECE = 1 << 16
+
+
+class Put:
+    """Receives a file under a temporary name and puts it in place at its end."""
+
+    def __init__(self, out: Out, stream: int, path: bytes, mode: int, placed: Optional[Callable[[], None]] = None) -> None:
+        self.closed = False
+        self._out, self._stream, self._mode, self._placed = out, stream, mode, placed
+        self._fd = -1
+        self._written = 0
+        self._temp = b""
+        try:
+            self._open(path)
+        except OSError as e:
+            self._fail(e)
+
+    def data(self, _channel: int, data: bytes) -> None:
+        if self._fd < 0:
+            return
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(self._fd, view) :]
+        except OSError as e:
+            self._fail(e)
+            return
+        self._written += len(data)
+        if self._written >= frames.WINDOW // 4:
+            self._out.send(frames.CREDIT, self._stream, self._written.to_bytes(4, "big"))
+            self._written = 0
+
+    def eof(self, _channel: int) -> None:
+        if self._fd < 0:
+            return
+        try:
+            fd, self._fd = self._fd, -1
+            os.close(fd)
+            os.replace(self._temp, self._path)
+        except OSError as e:
+            self._fail(e)
+            return
+        self.closed = True
+        self._out.send(frames.DONE, self._stream)
+        if self._placed:
+            self._placed()
+
+    def credit(self, _channel: int, _n: int) -> None:
+        pass
+
+    def reset(self) -> None:
+        self.closed = True
+        self._discard()
+
+    def _open(self, path: bytes) -> None:
+        # A symlink stays one: what it names is replaced.
+        self._path = os.path.realpath(path)
+        folder, name = os.path.split(self._path)
+        os.makedirs(folder, 0o700, exist_ok=True)
+        old = _stat(self._path)
+        if old and not stat.S_ISREG(old.st_mode):
+            raise OSError(errno.EISDIR if stat.S_ISDIR(old.st_mode) else errno.EINVAL, "not a regular file")
+        if old and not os.access(self._path, os.W_OK):
+            raise OSError(errno.EACCES, "not writable")
+        mode = self._mode or (stat.S_IMODE(old.st_mode) if old else 0o600)
+        self._temp = os.path.join(folder, b"." + name[:200] + b"." + os.urandom(6).hex().encode())
+        self._fd = os.open(self._temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        if old and (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
+            try:
+                os.fchown(self._fd, old.st_uid, old.st_gid)
+            except OSError:
+                pass  # only root may give files away; the content is what was asked for
+        os.fchmod(self._fd, mode)
+
+    def _fail(self, e: OSError) -> None:
+        self.closed = True
+        self._discard()
+        self._out.send(frames.FAILED, self._stream, frames.failure("put", e.errno or errno.EIO))
+
+    def _discard(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+        if self._temp:
+            try:
+                os.unlink(self._temp)
+            except OSError:
+                pass
+
+
+class Get:
+    """Sends a regular file, as far as there is credit."""
+
+    def __init__(self, out: Out, stream: int, path: bytes, kind: int = frames.DONE, fields: bytes = b"") -> None:
+        self.closed = False
+        self._out, self._stream = out, stream
+        self._credit = frames.WINDOW
+        self._fd = -1
+        try:
+            self._fd = open_regular(path)
+        except OSError as e:
+            self.closed = True
+            out.send(frames.FAILED, stream, frames.failure("get", e.errno or errno.EIO))
+            return
+        out.send(kind, stream, fields)
+        self._pump()
+
+    def credit(self, _channel: int, n: int) -> None:
+        self._credit += n
+        self._pump()
+
+    def data(self, _channel: int, _data: bytes) -> None:
+        pass
+
+    def eof(self, _channel: int) -> None:
+        pass
+
+    def reset(self) -> None:
+        self._close()
+
+    def _pump(self) -> None:
+        while self._credit > 0 and not self.closed:
+            try:
+                data = os.read(self._fd, min(self._credit, _PIECE))
+            except OSError as e:
+                self._out.send(frames.FAILED, self._stream, frames.failure("get", e.errno or errno.EIO))
+                self._close()
+                return
+            if not data:
+                self._out.send(frames.EOF, self._stream)
+                self._close()
+                return
+            self._credit -= len(data)
+            self._out.send(frames.DATA, self._stream, data)
+
+    def _close(self) -> None:
+        self.closed = True
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def open_regular(path: bytes, flags: int = 0) -> int:
+    """Opens a file for reading, never a FIFO, a device or a directory: those may block or never end."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | flags)
+    try:
+        mode = os.fstat(fd).st_mode
+        if stat.S_ISDIR(mode):
+            raise OSError(errno.EISDIR, "is a directory")
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _stat(path: bytes) -> Optional[os.stat_result]:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None

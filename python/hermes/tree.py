@@ -1,0 +1,166 @@
+"""Finds and ends the descendants of a supervisor."""
+
+import os
+import sys
+import time
+from typing import Collection, Dict, List, NamedTuple, Optional
+
+SIGKILL = 9
+SIGTERM = 15
+SIGCONT = 18
+
+_LINUX = sys.platform.startswith("linux")
+_PR_SET_DUMPABLE = 4
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+class Proc(NamedTuple):
+    pid: int
+    started: bytes  # clock ticks since boot: with the pid it names a process for good
+    name: str
+
+
+def prctl(option: int, value: int) -> bool:
+    """The Linux system call, for which the standard library has no other way. False where it
+    cannot be made."""
+    if not _LINUX:
+        return False
+    try:
+        import ctypes
+
+        return bool(ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0)
+    except (ImportError, OSError, AttributeError):
+        return False
+
+
+def become_subreaper() -> bool:
+    return prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def hide() -> bool:
+    """Keeps other processes of this user out of /proc/self: their way to our descriptors."""
+    return prctl(_PR_SET_DUMPABLE, 0)
+
+
+def _stat(pid: int) -> Optional[List[bytes]]:
+    """The fields of /proc/PID/stat from the state on, with the name put in front."""
+    try:
+        fd = os.open("/proc/%d/stat" % pid, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        data = os.read(fd, 1024)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+    # The name may hold spaces and parentheses; the last one closes it.
+    name, _, rest = data.partition(b"(")[2].rpartition(b")")
+    return [name] + rest.split()
+
+
+def descendants(root: int, skip: Collection[int] = ()) -> List[Proc]:
+    """All descendants of root, parents first, zombies too: the leader of a process whose other
+    threads go on looks like one. Those below a pid of skip are left out."""
+    children = {}  # type: Dict[int, List[Proc]]
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return []
+    for name in names:
+        if not name.isdigit():
+            continue
+        pid = int(name)
+        stat = _stat(pid)
+        if stat and len(stat) > 20:
+            children.setdefault(int(stat[2]), []).append(Proc(pid, stat[20], stat[0].decode("utf-8", "replace")))
+    found = []  # type: List[Proc]
+    queue = [root]
+    while queue:
+        for proc in children.get(queue.pop(0), ()):
+            if proc.pid in skip:
+                continue
+            found.append(proc)
+            queue.append(proc.pid)
+    return found
+
+
+def send(proc: Proc, signal: int) -> None:
+    """Signals proc unless its pid belongs to another process by now."""
+    stat = _stat(proc.pid)
+    if stat and len(stat) > 20 and stat[20] == proc.started:
+        try:
+            os.kill(proc.pid, signal)
+        except OSError:
+            pass
+
+
+class Tree:
+    """The processes below a supervisor, whose child leads the group."""
+
+    def __init__(self, group: int, reaper: bool) -> None:
+        self._group = group
+        self._reaper = reaper  # orphans come to us, so that none is missed
+        self.statuses = {}  # type: Dict[int, int]  # of the dead, by pid
+
+    def empty(self) -> bool:
+        """Collects the dead. True if no child is left: for a subreaper that means no descendant,
+        and costs a system call instead of a walk over /proc."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return True
+            if pid == 0:
+                return False
+            self.statuses[pid] = status
+
+    def signal(self, signal: int) -> None:
+        """Signals every process once, the group first: that is one call, which no fork escapes."""
+        others = []
+        grouped = not self._reaper
+        for proc in descendants(os.getpid()) if self._reaper else ():
+            try:
+                if os.getpgid(proc.pid) == self._group:
+                    grouped = True
+                else:
+                    others.append(proc)
+            except OSError:
+                pass
+        if grouped:  # an empty group's number may be somebody else's by now
+            try:
+                os.killpg(self._group, signal)
+            except OSError:
+                pass
+        for proc in others:
+            send(proc, signal)
+
+    def kill(self, patience: float) -> List[str]:
+        """Kills until none is left, for at most patience seconds; returns who is left."""
+        deadline = time.monotonic() + patience
+        while True:
+            self.signal(SIGKILL)
+            if self._wait_empty(min(deadline, time.monotonic() + 0.05)):
+                return []
+            if time.monotonic() >= deadline:
+                return ["%d %s" % (p.pid, p.name) for p in descendants(os.getpid())]
+
+    def end(self, grace: float, patience: float) -> List[str]:
+        """TERM, grace seconds, then kill; returns who is left."""
+        if self.empty():
+            return []
+        self.signal(SIGTERM)
+        self.signal(SIGCONT)  # a stopped process does not see the other
+        if self._wait_empty(time.monotonic() + grace):
+            return []
+        return self.kill(patience)
+
+    def _wait_empty(self, deadline: float) -> bool:
+        pause = 0.001
+        while not self.empty():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(pause, left))
+            pause = min(pause * 2, 0.02)
+        return True
