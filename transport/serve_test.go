@@ -55,7 +55,9 @@ func serve(t *testing.T, o Options, h Handler) *served {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		_ = <-s.done
+		if err := <-s.done; err == nil {
+			t.Error("Serve ended without a reason")
+		}
 	})
 	return s
 }

@@ -30,6 +30,7 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"run", false, runRows},
+		{"rpc", true, rpcRows},
 		{"flood", false, floodRows},
 	}
 }

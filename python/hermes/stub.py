@@ -1,0 +1,534 @@
+"""Tools of the host, as functions.
+
+Every function sends one request to the host that runs this script and returns its answer, a dict.
+A tool that fails returns a dict with the key "error"; TransportError is raised only when the
+channel itself is broken. Calls may come from threads, from forked and spawned processes, and from
+coroutines: ``await aio.read_file(...)``.
+"""
+
+# This file is compiled at the start of every script, and imports nothing that is not loaded anyway.
+# What it needs of the standard library are extension modules, loaded on the first call: they cost a
+# fraction of json and socket, and no file of the user's is called like them.
+
+import _thread
+import os
+import sys
+
+_SOCKET = os.environ.get("HERMES_RPC_SOCKET", "")
+_SPOOL = os.environ.get("HERMES_RPC_DIR", "")
+_TOKEN = os.environ.get("HERMES_RPC_TOKEN", "")
+
+_NET = 0.05  # seconds until a spool is looked at although nobody rang
+_CHUNK = 65536
+_THREADS = 64  # at most, for coroutines
+
+_local = _thread._local()  # .link: the idle channel of this thread; .job: the coroutine it works for
+_lock = _thread.allocate_lock()
+_kept = {}  # descriptors that a forked child must not keep, by the id of their owner
+_codec = None  # (encode, quote, scan, loose), made on the first call
+_watching = False  # forks are seen to
+
+
+class TransportError(RuntimeError):
+    """The channel to the host is broken, and what became of the call is not known. It was not
+    repeated."""
+
+
+def _std(name):
+    """Imports an extension module of the standard library, whatever the user has of that name."""
+    home = os.path.dirname(os.__file__)
+    folders = [home, os.path.join(home, "lib-dynload"), os.path.join(sys.base_exec_prefix, "DLLs")]
+    folders += [p for p in sys.path if p.endswith("lib-dynload")]
+    have = getattr(sys.modules.get(name), "__spec__", None)
+    if have is not None and (have.origin == "built-in" or os.path.dirname(have.origin or "") in folders):
+        return sys.modules[name]
+    if name in sys.builtin_module_names:
+        return __import__(name)
+    spec = sys.modules["_frozen_importlib_external"].PathFinder.find_spec(name, folders)
+    if spec is None:
+        return __import__(name)  # a layout that we do not know
+    module = sys.modules["_frozen_importlib"].module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if name[0] == "_":  # the user may have a select.py, and gets that when he imports it
+        sys.modules.setdefault(name, module)
+    return module
+
+
+def _load():
+    """Makes the JSON codec: strict for the wire, lenient for json_parse."""
+    global _codec
+
+    def plain(value):
+        if hasattr(value, "__fspath__"):
+            return os.fspath(value)
+        raise TypeError("an argument is not JSON: " + type(value).__name__)
+
+    def number(text):
+        raise ValueError("not a JSON number: " + text)
+
+    class Strict:
+        strict = True
+        object_hook = object_pairs_hook = array_hook = None
+        parse_float, parse_int, parse_constant = float, int, number
+
+    class Loose(Strict):
+        strict = False
+        parse_constant = float
+
+    try:
+        c = _std("_json")
+        quote = c.encode_basestring
+        make = c.make_encoder(None, plain, quote, None, ":", ",", False, False, False)
+
+        def encode(value):
+            return "".join(make(value, 0))
+
+        encode({"": 0})
+        _codec = encode, quote, c.make_scanner(Strict), c.make_scanner(Loose)
+    except (ImportError, AttributeError, TypeError):  # not CPython
+        import json
+
+        encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=plain, separators=(",", ":"))
+        strict, loose = json.JSONDecoder(parse_constant=number), json.JSONDecoder(strict=False)
+        _codec = encoder.encode, encoder.encode, strict.raw_decode, loose.raw_decode
+    return _codec
+
+
+def _call(tool, args):
+    """Lets the host run a tool and returns its result. A call is sent at most once."""
+    encode, quote, scan, _ = _codec or _load()
+    try:
+        body = encode(args).encode()
+    except UnicodeEncodeError:
+        raise ValueError("an argument holds a lone surrogate, which is no character") from None
+    except RecursionError:
+        raise ValueError("an argument is nested too deeply, or contains itself") from None
+    try:
+        head = '"tool":%s,"cwd":%s,"args":' % (quote(tool), quote(os.getcwd()))
+        head = head.encode()
+    except UnicodeEncodeError:
+        raise ValueError("the current directory has a name that is not UTF-8") from None
+    except OSError as e:
+        return {"error": "the current directory is gone: %s" % e.strerror}
+    mine = _local.__dict__
+    # Taken, not borrowed: a signal handler that calls a tool meanwhile gets another channel.
+    link = mine.pop("link", None)
+    if link is None or link.pid != os.getpid():
+        link = _connect()
+    try:
+        job = mine.get("job")
+        if job is not None:
+            job.working(link)
+        link.count += 1
+        data = link.roundtrip(b'%b%d,%b' % (link.start, link.count, head), body)
+        try:
+            reply = scan(data.decode(), 0)[0]
+            result = reply["result"]
+            ours = reply.get("id", link.count) == link.count
+        except (ValueError, LookupError, TypeError, AttributeError, StopIteration):
+            raise TransportError("the answer of the host cannot be understood") from None
+        if not ours:
+            raise TransportError("the answer of the host belongs to another call")
+    except BaseException as e:
+        link.abandon()  # the answer may still come
+        link.close()
+        if isinstance(e, OSError):
+            raise TransportError("the connection to the host broke during %s, which was not repeated: %s" % (tool, e)) from e
+        raise
+    mine["link"] = link
+    return result
+
+
+def _connect():
+    _watch_forks()
+    address, spool, token = (
+        _SOCKET or os.environ.get("HERMES_RPC_SOCKET"),
+        _SPOOL or os.environ.get("HERMES_RPC_DIR"),
+        _TOKEN or os.environ.get("HERMES_RPC_TOKEN"),
+    )
+    if not token or not (address or spool):
+        raise TransportError(
+            "no host to call: HERMES_RPC_TOKEN and HERMES_RPC_SOCKET or HERMES_RPC_DIR are not set. "
+            "Tools can be called from a script that hermes-exec runs, and from its child processes."
+        )
+    return _Stream(address, token) if address else _Spool(spool, token)
+
+
+def _start(token):
+    return b'{"token":"%b","id":' % token.encode()
+
+
+class _Stream:
+    """A connection: one JSON object a line, there and back."""
+
+    def __init__(self, address, token):
+        self.pid, self.count, self.start = os.getpid(), 0, _start(token)
+        self.address, self.sock = address, None
+        self._dial()
+
+    def _dial(self):
+        s = _std("_socket")
+        tcp = self.address.startswith("tcp://")
+        try:
+            sock = s.socket(s.AF_INET if tcp else s.AF_UNIX, s.SOCK_STREAM)
+            sock.settimeout(None)  # the user may have set a default
+            if tcp:
+                host, _, port = self.address[6:].rpartition(":")
+                sock.connect((host, int(port)))
+                sock.setsockopt(s.IPPROTO_TCP, s.TCP_NODELAY, 1)
+            else:
+                sock.connect(self.address)
+        except OSError as e:
+            raise TransportError("cannot reach the host at %s: %s" % (self.address, e)) from e
+        self.sock, self.flags = sock, getattr(s, "MSG_NOSIGNAL", 0)
+        _kept[id(self)] = sock
+
+    def roundtrip(self, head, body):
+        if len(body) < _CHUNK:
+            first, rest = head + body + b"}\n", ()
+        else:
+            first, rest = head, (body, b"}\n")
+        try:
+            sent = self.sock.send(first, self.flags)
+        except OSError:
+            # Nothing has left: the host has closed an idle connection.
+            self.sock.close()
+            self._dial()
+            sent = self.sock.send(first, self.flags)
+        if sent < len(first):
+            self._send(first[sent:])
+        for part in rest:
+            self._send(part)
+        data = self.sock.recv(_CHUNK)
+        if data[-1:] == b"\n":
+            return data
+        return self._receive(data)
+
+    def _send(self, data):
+        view = memoryview(data)
+        while view:
+            view = view[self.sock.send(view, self.flags):]
+
+    def _receive(self, data):
+        parts = []
+        while data:
+            parts.append(data)
+            if data[-1] == 10:
+                return b"".join(parts)
+            data = self.sock.recv(16 * _CHUNK)
+        raise ConnectionError("it was closed before the answer came")
+
+    def abandon(self):
+        """Ends the call that another thread waits for."""
+        try:
+            self.sock.shutdown(2)
+        except OSError:
+            pass
+
+    def close(self):
+        _kept.pop(id(self), None)
+        if self.sock is not None:
+            self.sock.close()
+
+    __del__ = close
+
+
+class _Spool:
+    """A directory: a request is a file in/req_NAME, its answer is out/res_NAME.
+
+    NAME is CHANNEL.NUMBER. Whoever puts out/res_CHANNEL.NUMBER there writes a byte to the FIFO
+    out/.wake_CHANNEL, which has a reader as long as the caller lives. A file in/end_NAME says that
+    nobody waits for that answer any more.
+    """
+
+    def __init__(self, folder, token):
+        self.pid, self.count, self.start = os.getpid(), 0, _start(token)
+        self.inbox, self.outbox = os.path.join(folder, "in"), os.path.join(folder, "out")
+        self.channel = "%x-%x-%s" % (self.pid, _thread.get_ident(), os.urandom(8).hex())
+        self.bell = os.path.join(self.outbox, ".wake_" + self.channel)
+        self.mirror = os.path.join(self.inbox, ".wake")
+        self.mirrored = os.path.exists(self.mirror)
+        self.fd, self.rung, self.given_up = -1, True, False
+        self.time = __import__("time")
+        try:
+            os.mkfifo(self.bell, 0o600)
+            # Read and write: with a writer of our own it never reports a hang-up.
+            self.fd = os.open(self.bell, os.O_RDWR | os.O_NONBLOCK)
+            _kept[id(self)] = self.fd
+            self.poll = _std("select").poll()
+            self.poll.register(self.fd, 1)
+        except (AttributeError, OSError):
+            self.poll = None
+
+    def roundtrip(self, head, body):
+        name = "%s.%d" % (self.channel, self.count)
+        request, hidden = os.path.join(self.inbox, "req_" + name), os.path.join(self.inbox, "." + name)
+        self._write(hidden, head + body + b"}\n")
+        self.waiting = request
+        os.rename(hidden, request)
+        if self.mirrored:
+            self._ring(self.mirror)
+        data = self._wait(os.path.join(self.outbox, "res_" + name))
+        self.waiting = None
+        return data
+
+    waiting = None  # the request that is not answered yet
+
+    def _write(self, name, data):
+        try:
+            fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+            try:
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(fd, view):]
+            finally:
+                os.close(fd)
+        except OSError as e:
+            try:
+                os.unlink(name)
+            except OSError:
+                pass
+            raise TransportError("cannot write a request to the spool: %s" % e) from e
+
+    def _ring(self, bell):
+        try:
+            fd = os.open(bell, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            return
+        try:
+            os.write(fd, b"\n")
+        except OSError:
+            pass
+        finally:
+            os.close(fd)
+
+    def _wait(self, name):
+        start = self.time.monotonic()
+        while True:
+            # Where the bell has failed before, look early and ever more rarely.
+            pause = _NET if self.rung and self.poll else min(_NET, max(0.0002, (self.time.monotonic() - start) / 8))
+            rung = self._pause(pause)
+            data = self._take(name)
+            if data is not None:
+                self.rung = rung
+                return data
+            if self.given_up:
+                raise TransportError("the call was given up")
+            if not rung and pause == _NET and not os.path.isdir(self.outbox):
+                raise TransportError("the host has closed the spool")
+
+    def _pause(self, seconds):
+        """Waits for the bell, and tells whether it rang."""
+        if self.poll is None:
+            self.time.sleep(seconds)
+        elif self.poll.poll(seconds * 1000):
+            try:
+                os.read(self.fd, 4096)
+            except BlockingIOError:
+                pass
+            return True
+        return False
+
+    def _take(self, name):
+        try:
+            fd = os.open(name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        except OSError:  # on Windows also while it is being renamed
+            return None
+        parts = []
+        try:
+            size = os.fstat(fd).st_size
+            while size > 0:
+                parts.append(os.read(fd, size))
+                if not parts[-1]:
+                    break
+                size -= len(parts[-1])
+        finally:
+            os.close(fd)
+        os.unlink(name)
+        return b"".join(parts)
+
+    def abandon(self):
+        self.given_up = True
+
+    def close(self):
+        _kept.pop(id(self), None)
+        if self.pid != os.getpid():
+            return
+        if self.waiting:
+            try:
+                os.unlink(self.waiting)
+            except OSError:  # taken: tell the host
+                try:
+                    self._write(self.waiting.replace("req_", "end_"), b"")
+                except TransportError:
+                    pass
+            self.waiting = None
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+            try:
+                os.unlink(self.bell)
+            except OSError:
+                pass
+
+    __del__ = close
+
+
+def _watch_forks():
+    """Makes forked children close the parent's channels. The host sees the death of a caller by its
+    closed channel, which a child must not keep open."""
+    global _watching
+    with _lock:
+        if not _watching and hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=_forked)
+        _watching = True
+
+
+def _forked():
+    global _lock
+    _lock = _thread.allocate_lock()  # another thread may have held it
+    for held in _kept.values():
+        if isinstance(held, int):
+            os.close(held)
+        else:
+            held.close()
+    _kept.clear()
+
+
+class _Job:
+    """A call of a coroutine, made by a thread."""
+
+    def __init__(self, fn, args, kwargs, loop):
+        self.fn, self.args, self.kwargs, self.loop = fn, args, kwargs, loop
+        self.future, self.link, self.over = loop.create_future(), None, False
+
+    def working(self, link):
+        self.link = link
+        if self.over:
+            raise TransportError("the call was given up")
+
+    def run(self):
+        if self.over:
+            return
+        _local.job = self
+        result = error = None
+        try:
+            result = self.fn(*self.args, **self.kwargs)
+        except BaseException as e:
+            error = e
+        _local.job = self.link = None
+        try:
+            self.loop.call_soon_threadsafe(self.settle, result, error)
+        except RuntimeError:
+            pass  # the loop is closed: nobody waits
+
+    def settle(self, result, error):
+        if self.future.done():
+            return
+        if error is None:
+            self.future.set_result(result)
+        else:
+            self.future.set_exception(error)
+
+    def cancel(self):
+        self.over = True
+        link = self.link
+        if link is not None:
+            link.abandon()
+
+
+class _Pool:
+    """Threads for coroutines, apart from the event loop's own: tool calls wait long."""
+
+    def __init__(self):
+        self.pid, self.jobs = os.getpid(), _std("_queue").SimpleQueue()
+        self.lock, self.threads, self.open = _thread.allocate_lock(), 0, 0
+
+    def submit(self, job):
+        with self.lock:
+            self.open += 1
+            more = self.open > self.threads < _THREADS
+            self.threads += more
+        self.jobs.put(job)
+        if more:
+            _thread.start_new_thread(self.work, ())
+
+    def work(self):
+        while True:
+            self.jobs.get().run()
+            with self.lock:
+                self.open -= 1
+
+
+class _Aio:
+    """The tools as coroutines: ``await aio.read_file("x")``. A cancelled one ends its call."""
+
+    _pool = None
+
+    def __getattr__(self, name):
+        fn = globals().get(name)
+        if name.startswith("_") or not callable(fn):
+            raise AttributeError("hermes_tools has no tool %r" % name)
+
+        async def call(*args, **kwargs):
+            import asyncio
+
+            with _lock:
+                if self._pool is None or self._pool.pid != os.getpid():
+                    self._pool = _Pool()
+            job = _Job(fn, args, kwargs, asyncio.get_running_loop())
+            self._pool.submit(job)
+            try:
+                return await job.future
+            finally:
+                job.cancel()
+
+        call.__name__, call.__doc__ = name, fn.__doc__
+        return call
+
+
+aio = _Aio()
+
+
+def json_parse(text):
+    """Parses JSON text, tolerant of a BOM and of raw control characters in strings.
+
+    Text that begins with { or [ must be JSON, else ValueError. Other text that is not JSON comes
+    back unchanged.
+    """
+    if isinstance(text, (bytes, bytearray)):
+        text = text.decode()
+    body = text.lstrip("\ufeff").strip()
+    try:
+        value, end = (_codec or _load())[3](body, 0)
+        if end == len(body):
+            return value
+        why = "more text after the value at character %d" % end
+    except StopIteration as e:
+        why = "no value at character %s" % e.value
+    except (ValueError, AttributeError, ImportError) as e:
+        why = str(e)
+    if body.startswith(("{", "[")):
+        raise ValueError("not valid JSON: " + why)
+    return text
+
+
+def shell_quote(s):
+    """Quotes a string so that a shell takes it as one word."""
+    s = str(s)
+    if s and s.isascii() and s.translate({ord(c): None for c in "@%+=:,./-_"}).isalnum():
+        return s
+    return "'" + s.replace("'", "'\"'\"'") + "'"
+
+
+def retry(fn, max_attempts=3, delay=2):
+    """Calls fn() until it does not raise, at most max_attempts times; the pause, delay seconds,
+    doubles each time."""
+    import time
+
+    for attempt in range(1, max_attempts):
+        try:
+            return fn()
+        except Exception:
+            time.sleep(delay * 2 ** (attempt - 1))
+    return fn()
