@@ -7,11 +7,18 @@ import (
 	"strings"
 )
 
-// The early name of search_files, which scripts and configurations may still use.
 const (
 	searchAlias = "search"
 	searchFiles = "search_files"
 )
+
+// Alias returns the early name of a tool, which scripts and configurations may still use, or "".
+func Alias(name string) string {
+	if name == searchFiles {
+		return searchAlias
+	}
+	return ""
+}
 
 // Canonical returns the name that a tool is registered under: search is search_files.
 func Canonical(name string) string {

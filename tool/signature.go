@@ -2,10 +2,7 @@ package tool
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,7 +15,7 @@ import (
 func Signature(s Spec) (string, error) {
 	params := make([]string, len(s.Params))
 	for i, p := range s.Params {
-		text := ParamName(p.Name) + ": " + pyType(p)
+		text := ParamName(p.Name) + ": " + ParamType(p)
 		if !p.Required {
 			value, err := Literal(p.Default)
 			if err != nil {
@@ -31,15 +28,15 @@ func Signature(s Spec) (string, error) {
 	return s.Name + "(" + strings.Join(params, ", ") + ")", nil
 }
 
-// pyType is the annotation of a parameter.
-func pyType(p Param) string {
-	types := map[Type]string{
+// ParamType is the annotation of a parameter in Python.
+func ParamType(p Param) string {
+	text := map[Type]string{
 		String: "str", Integer: "int", Number: "float", Boolean: "bool", StringList: "str | list[str]",
-	}
+	}[p.Type]
 	if !p.Required && p.Default == nil {
-		return types[p.Type] + " | None"
+		text += " | None"
 	}
-	return types[p.Type]
+	return text
 }
 
 // ParamName is the name that a parameter has in Python: its own where that can be one, else one that
@@ -62,15 +59,6 @@ func ParamName(name string) string {
 
 func isWord(r rune) bool {
 	return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-}
-
-// isKeyword knows the words that no Python from 3.8 on takes as a name.
-func isKeyword(s string) bool {
-	return slices.Contains([]string{
-		"False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
-		"def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in",
-		"is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
-	}, s)
 }
 
 // Literal returns v as a Python literal. It knows what a default can be: nil, booleans, strings,
@@ -124,64 +112,4 @@ func listLiteral[T any](list []T) (string, error) {
 		items[i] = text
 	}
 	return "[" + strings.Join(items, ", ") + "]", nil
-}
-
-var errNoName = errors.New("a name must be letters, digits and underscores, the first a letter")
-
-// CheckSpec says whether s can be a function of hermes_tools.
-func CheckSpec(s Spec) error {
-	if err := checkName(s.Name); err != nil {
-		return fmt.Errorf("tool %q: %w", s.Name, err)
-	}
-	optional := false
-	var seen []string
-	for _, p := range s.Params {
-		if err := checkParam(p); err != nil {
-			return fmt.Errorf("tool %q: parameter %q: %w", s.Name, p.Name, err)
-		}
-		if name := ParamName(p.Name); slices.Contains(seen, name) {
-			return fmt.Errorf("tool %q: two parameters are %s in Python", s.Name, name)
-		}
-		if p.Required && optional {
-			return fmt.Errorf("tool %q: parameter %q is required but follows an optional one", s.Name, p.Name)
-		}
-		optional = optional || !p.Required
-		seen = append(seen, ParamName(p.Name))
-	}
-	return nil
-}
-
-// checkName refuses what cannot be imported, what would hide something in hermes_tools, and the
-// tools that start scripts and agents: a script could go around every limit with them.
-func checkName(name string) error {
-	switch {
-	case !regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`).MatchString(name):
-		return errNoName
-	case isKeyword(name):
-		return errors.New("the name is a Python keyword")
-	case slices.Contains([]string{"execute_code", "delegate_task"}, name):
-		return errors.New("it cannot be called from inside execute_code")
-	case slices.Contains(reservedNames(), name):
-		return errors.New("the name is taken in hermes_tools")
-	}
-	return nil
-}
-
-// reservedNames are those that the stub has or uses itself.
-func reservedNames() []string {
-	return []string{
-		searchAlias, "json_parse", "shell_quote", "retry", "aio", "TransportError",
-		"bool", "dict", "float", "int", "list", "str",
-	}
-}
-
-func checkParam(p Param) error {
-	if !slices.Contains([]Type{String, Integer, Number, Boolean, StringList}, p.Type) {
-		return fmt.Errorf("unknown type %q", p.Type)
-	}
-	if p.Required {
-		return nil
-	}
-	_, err := Literal(p.Default)
-	return err
 }

@@ -1,0 +1,7 @@
+__all__ = [
+    "TransportError",
+    "aio",
+    "json_parse",
+    "retry",
+    "shell_quote",
+]
