@@ -1,0 +1,142 @@
+"""What the tests of the guest library share: the package under its real name, and a host for the agent."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+ARGV = ["-I", "-S", "-c", "import sys;exec(sys.stdin.buffer.raw.readline())"]
+GREETING = b"\x00\xff\x02HX\x01\r\n"
+
+
+def load() -> None:
+    """Makes python/hermes importable as _hermes_exec, as the zip does."""
+    if "_hermes_exec" in sys.modules:
+        return
+    folder = os.path.join(ROOT, "hermes")
+    spec = importlib.util.spec_from_file_location(
+        "_hermes_exec", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+    )
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["_hermes_exec"] = module
+    spec.loader.exec_module(module)
+
+
+load()
+
+from _hermes_exec import frames  # noqa: E402
+
+
+def library() -> bytes:
+    with tempfile.TemporaryFile() as f:
+        with zipfile.ZipFile(f, "w", zipfile.ZIP_STORED) as z:
+            folder = os.path.join(ROOT, "hermes")
+            for name in sorted(os.listdir(folder)):
+                if name.endswith(".py"):
+                    z.write(os.path.join(folder, name), "_hermes_exec/" + name)
+        f.seek(0)
+        return f.read()
+
+
+def boot_code(lease: float = 0) -> bytes:
+    data = library()
+    with open(os.path.join(ROOT, "bootstrap.py"), encoding="ascii") as f:
+        code = f.read()
+    line = "BOOT=(%r,%d,%g);exec(compile(%r,'bootstrap.py','exec'))\n" % ("hermes-test.zip", len(data), lease, code)
+    return line.encode("ascii") + data
+
+
+def eventually(condition: Callable[[], Any], seconds: float = 10) -> Any:
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError("did not happen within %g s" % seconds)
+        time.sleep(0.005)
+
+
+def running(pid: int) -> bool:
+    """A zombie does not run."""
+    try:
+        with open("/proc/%d/stat" % pid, "rb") as f:
+            return f.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+    except OSError:
+        return False
+
+
+class Host:
+    """The host's end of an agent's stream, frame by frame."""
+
+    def __init__(self, lease: float = 0, python: str = sys.executable, env: Optional[Dict[str, str]] = None) -> None:
+        self.agent = subprocess.Popen(
+            [python] + ARGV, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, start_new_session=True
+        )
+        assert self.agent.stdin and self.agent.stdout
+        self._in, self._out = self.agent.stdin, self.agent.stdout
+        self._next = -1
+        self._in.write(boot_code(lease))
+        self._in.flush()
+
+    def greet(self) -> Dict[str, List[bytes]]:
+        assert self._out.read(len(GREETING)) == GREETING
+        kind, _, _, payload = self.read()
+        assert kind == frames.HELLO, (kind, payload)
+        self.hello = frames.decode(payload)
+        return self.hello
+
+    def send(self, kind: int, stream: int, payload: bytes = b"", channel: int = 0) -> None:
+        self._in.write(frames.frame(kind, stream, payload, channel))
+        self._in.flush()
+
+    def open(self, kind: int, *fields: Tuple[str, frames.Value]) -> int:
+        self._next += 2
+        self.send(kind, self._next, frames.encode(fields))
+        return self._next
+
+    def start(self, *args: str, **options: int) -> int:
+        fields = [("arg", a) for a in args] + [("dir", "/"), ("env", "PATH=/usr/bin:/bin")]
+        return self.open(frames.START, *(fields + list(options.items())))
+
+    def read(self) -> Tuple[int, int, int, bytes]:
+        """The next frame: kind, channel, stream, payload. EOFError when the agent is gone."""
+        head = self._out.read(frames.HEADER.size)
+        if len(head) < frames.HEADER.size:
+            raise EOFError
+        kind, channel, stream, length = frames.HEADER.unpack(head)
+        return kind, channel, stream, self._out.read(length)
+
+    def until(self, wanted: int, stream: int) -> Tuple[Dict[int, bytes], Dict[str, List[bytes]]]:
+        """Reads to a frame of that kind: the data that came on each channel, and its fields."""
+        data = {}  # type: Dict[int, bytes]
+        while True:
+            kind, channel, number, payload = self.read()
+            if number != stream:
+                continue
+            if kind == wanted:
+                return data, frames.decode(payload) if payload else {}
+            if kind == frames.DATA:
+                data[channel] = data.get(channel, b"") + payload
+                self.send(frames.CREDIT, stream, len(payload).to_bytes(4, "big"), channel)
+            elif kind == frames.FAILED:
+                raise AssertionError(frames.decode(payload))
+
+    def close(self) -> None:
+        self._in.close()
+        self.agent.wait(10)
+        self._out.close()
+
+    def __enter__(self) -> "Host":
+        self.greet()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
