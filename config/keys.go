@@ -47,7 +47,7 @@ func scalar[T any](k key, parse func(string) (T, error), show func(T) string, fi
 		if err != nil {
 			return err
 		}
-		parsed, err := parse(text)
+		parsed, err := parse(strings.TrimSpace(text))
 		if err != nil {
 			return err
 		}
@@ -266,7 +266,7 @@ func placeKeys() []key {
 }
 
 // lower reads a name in any case.
-func lower(text string) (string, error) { return strings.ToLower(strings.TrimSpace(text)), nil }
+func lower(text string) (string, error) { return strings.ToLower(text), nil }
 
 // cwdKey is the directory that may be missing. Hermes Agent's variable comes before the file.
 func cwdKey() key {
@@ -356,6 +356,7 @@ func skillKey() key {
 
 func otherKeys() []key {
 	return []key{
+		operatorKey(),
 		scalar(key{
 			name: "web.provider", want: "`searxng`, `brave` or `tavily`", example: "brave",
 			help: "who searches; without it the first that is configured, in this order",
@@ -387,9 +388,18 @@ func otherKeys() []key {
 	}
 }
 
+// operatorKey tells of the tools section, which the file's reader takes over as a whole.
+func operatorKey() key {
+	return key{
+		name: "tools", want: "mapping of names to tools", command: true,
+		help: "tools of the operator; none may be called `execute_code` or `delegate_task`",
+		show: func(s *Settings) string { return strings.Join(slices.Sorted(maps.Keys(s.OperatorTools)), ",") },
+	}
+}
+
 // httpURL reads the address of a web server.
 func httpURL(text string) (string, error) {
-	if text = strings.TrimSpace(text); text == "" {
+	if text == "" {
 		return "", nil
 	}
 	u, err := url.Parse(text)

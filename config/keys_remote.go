@@ -81,7 +81,6 @@ func memoryKey() key {
 
 // network reads a network's name. A switch, which older configurations have, means bridge or none.
 func network(text string) (string, error) {
-	text = strings.TrimSpace(text)
 	if on, err := boolean(text); err == nil {
 		if on {
 			return "bridge", nil
@@ -145,7 +144,6 @@ func hostKeyChecking(text string) (string, error) {
 
 // sshHost checks the form of a host.
 func sshHost(text string) (string, error) {
-	text = strings.TrimSpace(text)
 	_, _, _, err := splitHost(text)
 	return text, err
 }

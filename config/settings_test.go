@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,9 +30,7 @@ func TestSecretKeys(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			in := input(t)
 			in.File = write(t, test.text)
-			for name, v := range test.environ {
-				in.Environ[name] = v
-			}
+			maps.Copy(in.Environ, test.environ)
 			l := load(t, in)
 			if got := l.Settings.Web.BraveAPIKey; got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)

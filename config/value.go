@@ -234,7 +234,7 @@ func cpus(text string) (float64, error) {
 
 // boolean reads yes and no in the spellings that YAML and shells know.
 func boolean(text string) (bool, error) {
-	switch strings.ToLower(strings.TrimSpace(text)) {
+	switch strings.ToLower(text) {
 	case "true", "yes", "on", "1":
 		return true, nil
 	case "false", "no", "off", "0":
@@ -246,7 +246,7 @@ func boolean(text string) (bool, error) {
 // oneOf reads one of a few words, in any case.
 func oneOf[T ~string](words ...T) func(string) (T, error) {
 	return func(text string) (T, error) {
-		word := T(strings.ToLower(strings.TrimSpace(text)))
+		word := T(strings.ToLower(text))
 		if slices.Contains(words, word) {
 			return word, nil
 		}
@@ -266,9 +266,9 @@ func join[T ~string](words []T) string {
 // plain takes a text as it is.
 func plain(text string) (string, error) {
 	if strings.ContainsRune(text, 0) {
-		return "", fmt.Errorf("%q holds a NUL", text)
+		return "", errors.New("a NUL cannot stand in it") // the text may be a secret
 	}
-	return strings.TrimSpace(text), nil
+	return text, nil
 }
 
 // names lists the names of a table, for listings that must not tell values.
