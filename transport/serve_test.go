@@ -198,8 +198,7 @@ func TestServeStalled(t *testing.T) {
 	c.send(`{"token":"TOKEN","id":2,"tool":"quick","args":{}}`)
 	c.want(`{"id":2,"result":{}}`)
 	_ = s.Close()
-	_ = <-s.done
-	s.done <- nil
+	s.done <- <-s.done
 	close(calls)
 	for tool := range calls {
 		if tool != "quick" {
@@ -283,7 +282,7 @@ func TestServeAfterClose(t *testing.T) {
 	if err := s.Serve(t.Context(), &handler{handle: echo}); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("second: %v", err)
 	}
-	s.done <- nil
+	s.done <- net.ErrClosed
 }
 
 // TestServeMemory: many large requests at once wait for each other, and all are answered.
