@@ -2,6 +2,7 @@ package guest
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -111,7 +112,7 @@ func (in *inbox) copyTo(w io.Writer) error {
 	var failed error
 	for {
 		p, err := in.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return failed
 		}
 		if err != nil {

@@ -114,7 +114,7 @@ func (g *Guest) SocketDir() string { return g.sockets }
 func (g *Guest) Close() error {
 	g.once.Do(func() {
 		defer close(g.closed)
-		g.fail(net.ErrClosed)
+		_ = g.fail(net.ErrClosed)
 		_ = g.link.CloseWrite()
 		timer := time.AfterFunc(closeWait, func() { _ = g.link.Close() })
 		g.work.Wait()
@@ -147,8 +147,8 @@ func (g *Guest) send(k kind, channel byte, id uint32, payload []byte) error {
 	return nil
 }
 
-// open registers s under a new stream number, which make gets, before its first frame is sent.
-func (g *Guest) open(k kind, payload []byte, make func(id uint32) stream) error {
+// open sends the first frame of a new stream, which register makes for the stream's number.
+func (g *Guest) open(k kind, payload []byte, register func(id uint32) stream) error {
 	if len(payload) > maxPayload {
 		return fmt.Errorf("%w: arguments and environment of %d bytes; %d is the most", backend.ErrNotExecutable, len(payload), maxPayload)
 	}
@@ -159,7 +159,7 @@ func (g *Guest) open(k kind, payload []byte, make func(id uint32) stream) error 
 	}
 	id := g.next
 	g.next += 2
-	g.streams[id] = make(id)
+	g.streams[id] = register(id)
 	g.mu.Unlock()
 	if err := g.send(k, 0, id, payload); err != nil {
 		g.forget(id)
@@ -217,11 +217,10 @@ func (g *Guest) read(r *bufio.Reader) {
 		if err == nil {
 			continue
 		}
-		if errors.Is(err, errProtocol) {
-			g.fail(fmt.Errorf("%w: %w", backend.ErrUnavailable, err))
-		} else {
-			g.fail(fmt.Errorf("%w: the guest agent is gone: %w", backend.ErrUnavailable, err))
+		if !errors.Is(err, errProtocol) {
+			err = fmt.Errorf("the guest agent is gone: %w", err)
 		}
+		_ = g.fail(fmt.Errorf("%w: %w", backend.ErrUnavailable, err))
 		_, _ = io.Copy(io.Discard, r)
 		return
 	}
@@ -284,7 +283,7 @@ func (g *Guest) ping() {
 	defer every.Stop()
 	for missed := 0; ; missed++ {
 		if missed > 2 {
-			g.fail(fmt.Errorf("%w: no answer from the guest agent for %v", backend.ErrUnavailable, g.opt.Lease/2))
+			_ = g.fail(fmt.Errorf("%w: no answer from the guest agent for %v", backend.ErrUnavailable, g.opt.Lease/2))
 			return
 		}
 		// The ping goes out beside the wait for its answer: a frozen link may block the write.

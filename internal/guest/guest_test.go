@@ -24,7 +24,7 @@ func (l pipeLink) CloseWrite() error { return l.Close() }
 
 // play opens a Guest on a link where agent speaks. The host's bytes are read and dropped; begin is
 // closed when the first START was among them.
-func play(t *testing.T, opt Options, agent func(w io.Writer, begin <-chan struct{})) (*Guest, error) {
+func play(t *testing.T, opt Options, agent func(w io.WriteCloser, begin <-chan struct{})) (*Guest, error) {
 	t.Helper()
 	host, guest := net.Pipe()
 	t.Cleanup(func() { _ = guest.Close() })
@@ -60,7 +60,7 @@ func hello() []byte {
 }
 
 func TestGreetingAfterNoise(t *testing.T) {
-	g, err := play(t, Options{Name: "x"}, func(w io.Writer, _ <-chan struct{}) {
+	g, err := play(t, Options{Name: "x"}, func(w io.WriteCloser, _ <-chan struct{}) {
 		_, _ = io.WriteString(w, "Welcome!\r\n\x00\xff\x02H almost\n"+string(hello()))
 	})
 	if err != nil {
@@ -84,9 +84,9 @@ func TestNoAgent(t *testing.T) {
 		"cut":         {string(hello()[:30]), "it ended before it greeted"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := play(t, Options{}, func(w io.Writer, _ <-chan struct{}) {
+			_, err := play(t, Options{}, func(w io.WriteCloser, _ <-chan struct{}) {
 				_, _ = io.WriteString(w, c.says)
-				_ = w.(io.Closer).Close()
+				_ = w.Close()
 			})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
@@ -100,7 +100,7 @@ func TestRefused(t *testing.T) {
 		"Python 3.7.1 is older than 3.8":                       backend.ErrNoPython,
 		"no writable temporary directory: /tmp: No space left": backend.ErrUnavailable,
 	} {
-		_, err := play(t, Options{}, func(w io.Writer, _ <-chan struct{}) {
+		_, err := play(t, Options{}, func(w io.WriteCloser, _ <-chan struct{}) {
 			_, _ = io.WriteString(w, greeting+string(frame(kindRefused, 0, 0, []byte(reason))))
 		})
 		if !errors.Is(err, want) || !strings.Contains(err.Error(), reason) {
@@ -112,7 +112,7 @@ func TestRefused(t *testing.T) {
 func TestOpenEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	host, guest := net.Pipe()
-	defer guest.Close()
+	t.Cleanup(func() { _ = guest.Close() })
 	cause := errors.New("enough")
 	go func() {
 		_, _ = guest.Read(make([]byte, 1)) // it has begun
@@ -133,7 +133,7 @@ func TestBreach(t *testing.T) {
 		"fields cut short":   frame(kindExit, 0, 1, []byte{0}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			g, err := play(t, Options{}, func(w io.Writer, begin <-chan struct{}) {
+			g, err := play(t, Options{}, func(w io.WriteCloser, begin <-chan struct{}) {
 				_, _ = w.Write(hello())
 				<-begin
 				_, _ = w.Write(append(frame(kindStarted, 0, 1, nil), says...))
@@ -161,7 +161,7 @@ func TestBreach(t *testing.T) {
 
 // TestUntrustedIndices sends frames for channels and streams that do not exist.
 func TestUntrustedIndices(t *testing.T) {
-	g, err := play(t, Options{}, func(w io.Writer, begin <-chan struct{}) {
+	g, err := play(t, Options{}, func(w io.WriteCloser, begin <-chan struct{}) {
 		_, _ = w.Write(hello())
 		<-begin
 		var b []byte
@@ -188,7 +188,7 @@ func TestUntrustedIndices(t *testing.T) {
 
 // TestNoStatusIsNoSuccess: an EXIT that tells neither a code nor a signal.
 func TestNoStatusIsNoSuccess(t *testing.T) {
-	g, err := play(t, Options{}, func(w io.Writer, begin <-chan struct{}) {
+	g, err := play(t, Options{}, func(w io.WriteCloser, begin <-chan struct{}) {
 		_, _ = w.Write(hello())
 		<-begin
 		_, _ = w.Write(append(frame(kindStarted, 0, 1, nil), frame(kindExit, 0, 1, nil)...))

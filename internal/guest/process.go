@@ -171,12 +171,8 @@ func (p *process) deliver(channel byte, w io.Writer) {
 }
 
 func (p *process) feed(channel byte, r io.Reader) {
-	_, err := io.CopyBuffer(struct{ io.Writer }{p.out[channel]}, struct{ io.Reader }{r}, make([]byte, piece))
-	if err == nil || channel == chanControl {
-		_ = p.g.send(kindEOF, channel, p.id, nil)
-		return
-	}
-	// The script cannot tell a broken stdin from a short one; whoever supplied it can.
+	// An error ends the stream as its end does: the process cannot tell, whoever supplied r can.
+	_, _ = io.CopyBuffer(struct{ io.Writer }{p.out[channel]}, struct{ io.Reader }{r}, make([]byte, piece))
 	_ = p.g.send(kindEOF, channel, p.id, nil)
 }
 

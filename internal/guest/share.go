@@ -140,7 +140,7 @@ func (s *share) receive(name string, r io.Reader) error {
 func (s *share) watch() {
 	var events chan fsnotify.Event
 	if w, err := fsnotify.NewWatcher(); err == nil {
-		defer w.Close()
+		defer func() { _ = w.Close() }()
 		if w.Add(filepath.Join(s.hostDir, "out")) == nil {
 			events = w.Events
 		}
