@@ -14,7 +14,7 @@ func Kept(name, goos string) bool {
 	if goos == "windows" {
 		name = strings.ToUpper(name)
 	}
-	if internal(name) || config.IsSecretName(name) {
+	if config.IsSecretName(name) {
 		return false
 	}
 	if slices.Contains(exact(), name) || goos == "windows" && slices.Contains(windows(), name) {
@@ -43,7 +43,8 @@ func windows() []string {
 }
 
 // internal tells whether a variable is hermes-exec's own: what it tells its scripts, its settings,
-// and the marks of its processes. None is ever inherited, so that a run within a run starts clean.
+// and the marks of its processes. The allow-list has none of them, and asking does not help, so that
+// a run within a run starts clean.
 func internal(name string) bool {
 	return slices.ContainsFunc([]string{"HERMES_RPC_", "HERMES_EXEC_", "_HERMES_"}, func(prefix string) bool {
 		return strings.HasPrefix(name, prefix)
