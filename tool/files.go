@@ -1,4 +1,245 @@
 package tool
 
-// Files is a small pool of helper processes in one environment.
-type Files struct{}
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+)
+
+const (
+	// maxHelpers is how many file helpers one environment has at most. More would only compete for
+	// its processors; calls beyond wait.
+	maxHelpers = 4
+
+	// fileLimit ends a call whose caller has more time than that: a pattern that backtracks without
+	// end would use up the run otherwise, and the script would never learn why.
+	fileLimit = 2 * time.Minute
+)
+
+// Files is the pool of file helpers of one environment: processes that read and search files where
+// they lie, so that there is one implementation, one regular expression dialect, and only the lines
+// asked for cross the wire. A helper is started when a call needs it and kept for the next one; one
+// whose call ran out of time is killed, which harms no other call. Files is safe for concurrent use.
+type Files struct {
+	b       backend.Backend
+	environ map[string]string
+	slots   chan struct{} // one for each helper at work
+	paths   pathLocks
+	shells  shellProbe
+
+	closing sync.Once
+	ending  sync.WaitGroup // helpers on their way out
+
+	mu     sync.Mutex
+	closed bool
+	idle   []*helper
+	busy   map[*helper]bool
+}
+
+// NewFiles returns the pool for an environment; environ is what its helpers get. Nothing is started
+// yet.
+func NewFiles(b backend.Backend, environ map[string]string) *Files {
+	return &Files{
+		b:       b,
+		environ: environ,
+		slots:   make(chan struct{}, maxHelpers),
+		busy:    map[*helper]bool{},
+	}
+}
+
+// Close ends the helpers and returns when they are gone. Calls under way fail, later ones answer
+// net.ErrClosed. It is idempotent.
+func (f *Files) Close() error {
+	f.closing.Do(func() {
+		f.mu.Lock()
+		f.closed = true
+		for _, h := range f.idle {
+			f.ending.Go(h.close)
+		}
+		for h := range f.busy {
+			f.ending.Go(h.kill)
+		}
+		f.idle = nil
+		f.mu.Unlock()
+
+		for range maxHelpers { // no call is under way once all slots are ours
+			f.slots <- struct{}{}
+		}
+		f.ending.Wait()
+		for range maxHelpers {
+			<-f.slots
+		}
+	})
+	return nil
+}
+
+// request is a line for a helper, see python/hermes/files.py.
+type request struct {
+	Op   string `json:"op"`
+	Path string `json:"path"` // absolute
+	Name string `json:"name"` // as the caller wrote it, for messages and results
+	Dir  string `json:"dir"`  // the caller's directory
+
+	New bool `json:"new"` // prepare: the file need not be there
+
+	Offset int64 `json:"offset"`
+	Limit  int64 `json:"limit"`
+
+	Pattern    string  `json:"pattern"`
+	Target     string  `json:"target"`
+	FileGlob   *string `json:"file_glob"`
+	OutputMode string  `json:"output_mode"`
+	Context    int64   `json:"context"`
+	Text       *string `json:"text"` // search this and not the file
+}
+
+// refusal is what a helper said about a request, as opposed to what broke the helper.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// call has a helper answer a request. All operations only look, so a helper that broke before it
+// answered, for instance because a script ended it, is replaced once.
+func (f *Files) call(ctx context.Context, r request) (json.RawMessage, error) {
+	line, err := encode(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Op, err)
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, fileLimit, fmt.Errorf("it took longer than %v", fileLimit))
+	defer cancel()
+	select {
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
+	case <-limited.Done():
+		return nil, fmt.Errorf("%s: %w", r.Op, context.Cause(limited))
+	}
+	result, err := f.try(limited, line)
+	if errors.Is(err, errBroken) && limited.Err() == nil {
+		result, err = f.try(limited, line)
+	}
+	if said := refusal(""); err == nil || errors.As(err, &said) {
+		return result, err
+	}
+	return nil, fmt.Errorf("%s: %w", r.Op, err)
+}
+
+func (f *Files) try(ctx context.Context, line []byte) (json.RawMessage, error) {
+	h, err := f.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := h.ask(ctx, line)
+	f.put(h, err == nil)
+	if err != nil {
+		return nil, err
+	}
+	return parseAnswer(answer)
+}
+
+// get takes an idle helper or starts one.
+func (f *Files) get(ctx context.Context) (*helper, error) {
+	if h, err := f.takeIdle(); h != nil || err != nil {
+		return h, err
+	}
+	h, err := startHelper(ctx, f.b, f.environ)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.busy[h] = true
+	if f.closed { // meanwhile; ask will fail and put clears up
+		f.ending.Go(h.kill)
+	}
+	return h, nil
+}
+
+func (f *Files) takeIdle() (*helper, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, net.ErrClosed
+	}
+	n := len(f.idle)
+	if n == 0 {
+		return nil, nil
+	}
+	h := f.idle[n-1]
+	f.idle = f.idle[:n-1]
+	f.busy[h] = true
+	return h, nil
+}
+
+// put keeps a helper for the next call, or ends it.
+func (f *Files) put(h *helper, keep bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.busy, h)
+	switch {
+	case !keep:
+		f.ending.Go(h.kill)
+	case f.closed:
+		f.ending.Go(h.close)
+	default:
+		f.idle = append(f.idle, h)
+	}
+}
+
+// prepared is what a helper found out about a file that is to be written.
+type prepared struct {
+	Path string      `json:"path"` // without symlinks
+	Mode fs.FileMode `json:"mode"` // for a new file; 0 is that of the file that is there
+}
+
+// prepare checks that a file can be written, makes its parents, and locks it against other calls:
+// two that patch one file at the same time must not undo each other. The caller unlocks.
+func (f *Files) prepare(ctx context.Context, r request) (file prepared, unlock func(), err error) {
+	r.Op = "prepare"
+	answer, err := f.call(ctx, r)
+	if err != nil {
+		return prepared{}, nil, err
+	}
+	if err := json.Unmarshal(answer, &file); err != nil {
+		return prepared{}, nil, fmt.Errorf("prepare %s: %w", r.Name, err)
+	}
+	file.Mode &= fs.ModePerm
+	unlock, err = f.paths.lock(ctx, file.Path)
+	return file, unlock, err
+}
+
+// parseAnswer splits an answer into a result and an error. The guest may write what it likes, so
+// the result is checked before it is passed on as it is.
+func parseAnswer(line []byte) (json.RawMessage, error) {
+	kind, body := line[0], jsontext.Value(line[1:])
+	switch {
+	case kind == '+' && body.IsValid() && body.Kind() == '{':
+		return json.RawMessage(body), nil
+	case kind == '-' && body.IsValid() && body.Kind() == '"':
+		text, err := jsontext.AppendUnquote(nil, body)
+		if err == nil {
+			return nil, refusal(text)
+		}
+	}
+	return nil, fmt.Errorf("%w: it gave an answer that is none", errBroken)
+}
+
+// encode returns v as JSON on one line, as it is spliced into a reply: not escaped for HTML.
+func encode(v any) (json.RawMessage, error) {
+	var text strings.Builder
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return json.RawMessage(strings.TrimSuffix(text.String(), "\n")), nil
+}

@@ -4,6 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+const (
+	maxPatched  = 64 << 20 // bytes of a file that patch takes
+	maxListings = 20       // places that an ambiguity lists
 )
 
 // patchTool replaces text in a file.
@@ -31,7 +42,170 @@ func (patchTool) Spec() Spec {
 	}
 }
 
-// Call replaces the text.
-func (patchTool) Call(context.Context, *Env, json.RawMessage) (json.RawMessage, error) {
-	return nil, errors.ErrUnsupported
+type patchArgs struct {
+	Path       *string
+	OldString  *string `json:"old_string"`
+	NewString  *string `json:"new_string"`
+	ReplaceAll bool    `json:"replace_all"`
+	Diff       bool
+	Patch      *string
+	Mode       string
+}
+
+// patchResult says what was replaced.
+type patchResult struct {
+	Status       string `json:"status"`
+	Success      bool   `json:"success"`
+	Replacements int    `json:"replacements"`
+	*patchDiff
+}
+
+type patchDiff struct {
+	Diff          string   `json:"diff"`
+	FilesModified []string `json:"files_modified"`
+}
+
+// Call replaces the text. Everything else in the file stays as it is, byte for byte: line ends, the
+// byte-order mark, the mode; and a symlink stays one.
+func (patchTool) Call(ctx context.Context, env *Env, args json.RawMessage) (json.RawMessage, error) {
+	var a patchArgs
+	if err := json.Unmarshal(args, &a); err != nil {
+		return nil, fmt.Errorf("patch: %w", err)
+	}
+	if err := a.check(); err != nil {
+		return nil, fmt.Errorf("patch: %w", err)
+	}
+	result, err := a.apply(ctx, env)
+	if err != nil {
+		return nil, fmt.Errorf("patch: %w", err)
+	}
+	return encode(result)
+}
+
+func (a *patchArgs) check() error {
+	switch {
+	case a.Mode == "patch" || a.Patch != nil:
+		return errors.New("V4A patches are not supported yet; use path, old_string and new_string")
+	case a.Path == nil:
+		return errors.New("path is missing")
+	case a.OldString == nil:
+		return errors.New("old_string is missing")
+	case a.NewString == nil:
+		return errors.New("new_string is missing")
+	case *a.OldString == "":
+		return errors.New("old_string is empty; write_file writes whole files")
+	case *a.OldString == *a.NewString:
+		return errors.New("old_string and new_string are the same")
+	}
+	return nil
+}
+
+func (a *patchArgs) apply(ctx context.Context, env *Env) (*patchResult, error) {
+	r, err := env.locate(*a.Path)
+	if err != nil {
+		return nil, err
+	}
+	file, unlock, err := env.Files.prepare(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	data, err := readWhole(ctx, env, file.Path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := decodeText(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Name, err)
+	}
+	after, n, err := replace(text.body, *a.OldString, *a.NewString, a.ReplaceAll)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Name, err)
+	}
+	if err := env.Backend.Put(ctx, file.Path, text.encode(after), 0); err != nil {
+		return nil, err
+	}
+	result := &patchResult{Status: "success", Success: true, Replacements: n}
+	if a.Diff {
+		diff := udiff.Unified("a/"+strings.TrimPrefix(r.Name, "/"), "b/"+strings.TrimPrefix(r.Name, "/"), text.body, after)
+		result.patchDiff = &patchDiff{Diff: diff, FilesModified: []string{r.Name}}
+	}
+	return result, nil
+}
+
+// readWhole returns the content of a file in the environment.
+func readWhole(ctx context.Context, env *Env, name string) ([]byte, error) {
+	f, err := env.Backend.Get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxPatched+1))
+	if err == nil && len(data) > maxPatched {
+		err = fmt.Errorf("%s: is larger than %d bytes", name, maxPatched)
+	}
+	return data, err
+}
+
+// replace puts after in the place of before, literally, and counts.
+func replace(text, before, after string, all bool) (string, int, error) {
+	if all {
+		n := strings.Count(text, before)
+		if n == 0 {
+			return "", 0, notFound(text, before)
+		}
+		return strings.ReplaceAll(text, before, after), n, nil
+	}
+	switch places := occurrences(text, before); len(places) {
+	case 0:
+		return "", 0, notFound(text, before)
+	case 1:
+		at := places[0]
+		return text[:at] + after + text[at+len(before):], 1, nil
+	default:
+		return "", 0, ambiguous(text, places)
+	}
+}
+
+// occurrences returns where s stands in text, overlapping ones too: each could be meant.
+func occurrences(text, s string) []int {
+	var places []int
+	for from := 0; ; {
+		i := strings.Index(text[from:], s)
+		if i < 0 {
+			return places
+		}
+		places = append(places, from+i)
+		from += i + 1
+	}
+}
+
+func notFound(text, before string) error {
+	if strings.Contains(text, "\r\n") && strings.Contains(text, toCRLF(before)) {
+		return errors.New("old_string was not found: the lines of the file end in \\r\\n, those of old_string in \\n")
+	}
+	return errors.New("old_string was not found")
+}
+
+func toCRLF(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
+}
+
+// ambiguous lists the lines where the text stands.
+func ambiguous(text string, places []int) error {
+	var lines []string
+	line, from := 1, 0
+	for _, at := range places[:min(len(places), maxListings)] {
+		line += strings.Count(text[from:at], "\n")
+		from = at
+		if s := strconv.Itoa(line); len(lines) == 0 || lines[len(lines)-1] != s {
+			lines = append(lines, s)
+		}
+	}
+	more := ""
+	if len(places) > maxListings {
+		more = " and further down"
+	}
+	return fmt.Errorf("old_string occurs %d times, on lines %s%s; add more of what is around it, or set replace_all",
+		len(places), strings.Join(lines, ", "), more)
 }

@@ -3,7 +3,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 )
 
 // readTool reads text files, a window of lines at a time.
@@ -25,7 +25,35 @@ func (readTool) Spec() Spec {
 	}
 }
 
-// Call reads the lines.
-func (readTool) Call(context.Context, *Env, json.RawMessage) (json.RawMessage, error) {
-	return nil, errors.ErrUnsupported
+// readResult has its keys in every case, and in this order.
+type readResult struct {
+	Content    string `json:"content"`
+	TotalLines *int64 `json:"total_lines"` // null: the file is too large to count
+	Truncated  bool   `json:"truncated"`
+	NextOffset *int64 `json:"next_offset"` // where to go on, null at the end
+	Encoding   string `json:"encoding"`    // as Python names it
+}
+
+// Call reads the lines. At most 10 MiB come back, whole lines unless the first alone is longer.
+func (readTool) Call(ctx context.Context, env *Env, args json.RawMessage) (json.RawMessage, error) {
+	a := struct {
+		Path          string
+		Offset, Limit int64
+	}{Offset: 1, Limit: 2000}
+	if err := json.Unmarshal(args, &a); err != nil {
+		return nil, fmt.Errorf("read_file: %w", err)
+	}
+	if env.isSpill(a.Path) {
+		r, err := readSpill(a.Path, a.Offset, a.Limit)
+		if err != nil {
+			return nil, fmt.Errorf("read_file: %w", err)
+		}
+		return encode(r)
+	}
+	r, err := env.locate(a.Path)
+	if err != nil {
+		return nil, fmt.Errorf("read_file: %w", err)
+	}
+	r.Op, r.Offset, r.Limit = "read_file", a.Offset, a.Limit
+	return env.Files.call(ctx, r)
 }

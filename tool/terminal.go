@@ -1,10 +1,31 @@
 package tool
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-exec/hermes-exec/backend"
 )
+
+const (
+	maxOutput = 48 << 20            // bytes of output that come back
+	keepHead  = maxOutput / 5 * 2   // of them from the start
+	maxReply  = 60 << 20            // bytes of a result, so that it fits a line of 64 MiB
+	maxInline = 100 << 10           // bytes of a command in argv: Linux allows 128 KiB an argument
+	timedOut  = 124                 // the exit code that timeout(1) has too
+	maxSecs   = math.MaxInt64 / 1e9 // seconds that a time.Duration holds
+)
+
+// errTimeout ends a command that had its own time.
+var errTimeout = errors.New("timeout of the command")
 
 // terminalTool runs shell commands.
 type terminalTool struct{}
@@ -25,7 +46,204 @@ func (terminalTool) Spec() Spec {
 	}
 }
 
-// Call runs the command.
-func (terminalTool) Call(context.Context, *Env, json.RawMessage) (json.RawMessage, error) {
-	return nil, errors.ErrUnsupported
+type terminalArgs struct {
+	Command string
+	Timeout *float64
+	Workdir *string
+}
+
+// terminalResult is how a command ended.
+type terminalResult struct {
+	Output    string `json:"output"`
+	ExitCode  int    `json:"exit_code"`
+	Truncated bool   `json:"truncated,omitempty"`
+}
+
+// Call runs the command and returns when it ends; what it left in the background goes on. A timeout
+// ends the command with all it started: SIGTERM, Env.Grace, SIGKILL.
+func (terminalTool) Call(ctx context.Context, env *Env, args json.RawMessage) (json.RawMessage, error) {
+	var a terminalArgs
+	err := json.Unmarshal(args, &a)
+	if err != nil {
+		return nil, fmt.Errorf("terminal: %w", err)
+	}
+	limited, cancel, err := a.limit(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("terminal: %w", err)
+	}
+	defer cancel()
+	result, err := a.run(limited, env)
+	if ctx.Err() != nil { // not by our timeout
+		return nil, fmt.Errorf("terminal: the run ended first: %w", context.Cause(ctx))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("terminal: %w", err)
+	}
+	return result.encode()
+}
+
+// limit derives the context that has the command's own timeout.
+func (a *terminalArgs) limit(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	switch {
+	case a.Timeout == nil:
+		return ctx, func() {}, nil
+	case *a.Timeout <= 0:
+		return nil, nil, fmt.Errorf("timeout must be more than 0 seconds, not %v", *a.Timeout)
+	case *a.Timeout >= maxSecs:
+		return nil, nil, fmt.Errorf("timeout is too large: %v seconds", *a.Timeout)
+	}
+	d := time.Duration(*a.Timeout * float64(time.Second))
+	limited, cancel := context.WithTimeoutCause(ctx, d, errTimeout)
+	return limited, cancel, nil
+}
+
+func (a *terminalArgs) run(ctx context.Context, env *Env) (*terminalResult, error) {
+	cmd, err := a.command(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	var out output
+	cmd.Stdout, cmd.Stderr = &out, &out
+	p, err := backend.Run(ctx, env.Backend, cmd, func(error) backend.Stop { return backend.Stop{Grace: env.Grace} })
+	if p == nil {
+		return nil, a.notStarted(cmd.Dir, err)
+	}
+	code, err := exitCode(err)
+	if err != nil {
+		return nil, err
+	}
+	counts, _ := p.Output()
+	return &terminalResult{Output: out.text(counts.Omitted), ExitCode: code, Truncated: counts.Omitted > 0}, nil
+}
+
+func (a *terminalArgs) notStarted(dir string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) { // the shell was seen to exist
+		return fmt.Errorf("cannot run in the directory %s: %w", dir, err)
+	}
+	return err
+}
+
+// command returns what to start.
+func (a *terminalArgs) command(ctx context.Context, env *Env) (backend.Cmd, error) {
+	cmd := backend.Cmd{
+		Dir:    env.Dir,
+		Env:    env.Environ,
+		Keep:   &backend.Keep{Head: keepHead, Tail: maxOutput - keepHead},
+		Linger: true,
+	}
+	if strings.ContainsRune(a.Command, 0) {
+		return cmd, errors.New("the command has a NUL character")
+	}
+	var err error
+	if a.Workdir != nil {
+		if cmd.Dir, err = env.resolve(*a.Workdir); err != nil {
+			return cmd, fmt.Errorf("workdir: %w", err)
+		}
+	}
+	shell, err := env.Files.shells.find(ctx, env)
+	if err != nil {
+		return cmd, err
+	}
+	cmd.Args, err = shellArgs(ctx, env, shell, a.Command)
+	return cmd, err
+}
+
+// shellArgs returns the argv for a command. One that is too long for an argument goes through a
+// file, which the shell removes as it reads it.
+func shellArgs(ctx context.Context, env *Env, shell, command string) ([]string, error) {
+	if len(command) <= maxInline {
+		return []string{shell, "-c", command}, nil
+	}
+	name := env.Backend.Info().Scratch + "/" + scratchName("command")
+	if err := env.Backend.Put(ctx, name, strings.NewReader(command), 0o600); err != nil {
+		return nil, fmt.Errorf("store the command: %w", err)
+	}
+	return []string{shell, "-c", `eval "$(cat -- "$0"; rm -f -- "$0")"`, name}, nil
+}
+
+// exitCode returns the code that a shell would show. A process that ended without one is an error.
+func exitCode(err error) (int, error) {
+	exit := (*backend.ExitError)(nil)
+	switch {
+	case err == nil:
+		return 0, nil
+	case errors.Is(err, errTimeout):
+		return timedOut, nil
+	case errors.As(err, &exit) && exit.Signal != 0:
+		return 128 + int(exit.Signal), nil
+	case errors.As(err, &exit):
+		return exit.Code, nil
+	default:
+		return 0, err
+	}
+}
+
+// encode returns the result as JSON, with its output cut until it fits a reply.
+func (r *terminalResult) encode() (json.RawMessage, error) {
+	for {
+		line, err := encode(r)
+		if err != nil || len(line) <= maxReply {
+			return line, err
+		}
+		keep := int(float64(len(r.Output)) * maxReply / float64(len(line)) * 0.9)
+		head, tail := keep/5*2, keep-keep/5*2
+		text := []byte(r.Output)
+		r.Output = joinCut(text[:head], text[len(text)-tail:], int64(len(text)-keep))
+		r.Truncated = true
+	}
+}
+
+// shellProbe finds the shell of an environment once.
+type shellProbe struct {
+	mu    sync.Mutex
+	shell string
+}
+
+func (s *shellProbe) find(ctx context.Context, env *Env) (string, error) {
+	s.mu.Lock()
+	shell := s.shell
+	s.mu.Unlock()
+	if shell != "" {
+		return shell, nil
+	}
+	// In the root directory, so that a missing directory cannot be taken for a missing shell.
+	cmd := backend.Cmd{Args: []string{"bash", "-c", ":"}, Dir: "/", Env: env.Environ}
+	_, err := backend.Run(ctx, env.Backend, cmd, nil)
+	exit := (*backend.ExitError)(nil)
+	switch {
+	case err == nil:
+		shell = "bash"
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, backend.ErrNotExecutable), errors.As(err, &exit):
+		shell = "sh"
+	default:
+		return "", fmt.Errorf("look for a shell: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shell = shell
+	return shell, nil
+}
+
+// output collects what a command prints. A command that could not be killed may still print when
+// its output is taken.
+type output struct {
+	mu   sync.Mutex
+	data bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.data.Write(p)
+}
+
+// text returns what was printed, as UTF-8.
+func (o *output) text(omitted int64) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	data := o.data.Bytes()
+	if omitted == 0 || len(data) < keepHead {
+		return decodeOutput(data)
+	}
+	return joinCut(data[:keepHead], data[keepHead:], omitted)
 }

@@ -3,11 +3,8 @@ package tool
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 )
-
-// errNotConfigured is what the web tools answer as long as no provider is set.
-var errNotConfigured = errors.New("not configured")
 
 // webSearchTool searches the web.
 type webSearchTool struct{}
@@ -20,6 +17,11 @@ var (
 	_ Tool = webExtractTool{}
 )
 
+// unconfigured is the answer of a tool that cannot work yet.
+func unconfigured(s Spec) error {
+	return fmt.Errorf("%s is not configured: %s", s.Name, s.Unconfigured)
+}
+
 // Spec describes web_search.
 func (webSearchTool) Spec() Spec {
 	return Spec{
@@ -30,12 +32,14 @@ func (webSearchTool) Spec() Spec {
 			{Name: "limit", Type: Integer, Default: 5, Nullable: true, Min: atLeast(1), Doc: "The most results to return."},
 		},
 		Returns: `{"data": {"web": [{"title": str, "url": str, "description": str}]}}`,
+		Unconfigured: "set web.searxng_url, web.brave_api_key or web.tavily_api_key in config.yaml, " +
+			"and web.provider where there are several",
 	}
 }
 
 // Call says that no provider is set.
-func (webSearchTool) Call(context.Context, *Env, json.RawMessage) (json.RawMessage, error) {
-	return nil, errNotConfigured
+func (t webSearchTool) Call(context.Context, *Env, json.RawMessage) (json.RawMessage, error) {
+	return nil, unconfigured(t.Spec())
 }
 
 // Spec describes web_extract.
@@ -47,11 +51,12 @@ func (webExtractTool) Spec() Spec {
 			{Name: "urls", Type: StringList, Required: true, Doc: "The addresses to fetch."},
 			{Name: "char_limit", Type: Integer, Nullable: true, Min: atLeast(1), Doc: "The most characters to return of each page; None is no limit."},
 		},
-		Returns: `{"results": [{"url": str, "title": str, "content": str, "error": str or None}]}`,
+		Returns:      `{"results": [{"url": str, "title": str, "content": str, "error": str or None}]}`,
+		Unconfigured: "this version cannot fetch pages yet, whatever the section web of config.yaml says",
 	}
 }
 
-// Call says that fetching is not set up.
-func (webExtractTool) Call(context.Context, *Env, json.RawMessage) (json.RawMessage, error) {
-	return nil, errNotConfigured
+// Call says that pages cannot be fetched.
+func (t webExtractTool) Call(context.Context, *Env, json.RawMessage) (json.RawMessage, error) {
+	return nil, unconfigured(t.Spec())
 }

@@ -229,7 +229,7 @@ def _whole(data: bytes, taken: int) -> Tuple[bytes, int]:
 
 
 def prepare(request: Row) -> Row:
-    """Check that a file can be written, make its parents, and return the mode for a new one.
+    """Check that a file can be written and return the mode for a new one, whose parents are made.
 
     The mode of a file that exists is 0: the host then keeps it. A symlink is resolved, so that what
     it points to is replaced and not the link.
@@ -239,6 +239,8 @@ def prepare(request: Row) -> Row:
     try:
         refuse(target, name)
     except FileNotFoundError:
+        if not request["new"]:
+            raise
         if path.endswith("/"):
             raise ValueError("%s: is the name of a directory" % name) from None
         os.makedirs(os.path.dirname(target), exist_ok=True)

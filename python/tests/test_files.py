@@ -180,13 +180,15 @@ class ReadTest(Tree):
 
 
 class PrepareTest(Tree):
-    def prepare(self, name):
-        return files.handle({"op": "prepare", "path": self.path(name), "name": name})
+    def prepare(self, name, new=True):
+        return files.handle({"op": "prepare", "path": self.path(name), "name": name, "new": new})
 
     def test_new_file(self):
         self.assertEqual(self.prepare("a/b/c"), {"path": self.path("a/b/c"), "mode": 0o666 & ~files._umask()})
         self.assertTrue(os.path.isdir(self.path("a/b")))
         self.assertFalse(os.path.exists(self.path("a/b/c")))
+        self.assertIn("no such file", self.refused(self.prepare, "x/y", new=False))
+        self.assertFalse(os.path.exists(self.path("x")))
 
     def test_existing_file_and_symlink(self):
         self.put("real")
@@ -303,6 +305,7 @@ class SearchTest(Tree):
         self.assertIn("neither", self.refused(self.search, "x", "fifo"))
         self.assertIn("no such file", self.refused(self.search, "x", "missing"))
 
+    @unittest.skipUnless(sys.platform == "linux", "other systems refuse such names")
     def test_names_that_are_no_utf8(self):
         self.put("a", "needle")
         shutil.copy(self.path("a"), os.fsencode(self.dir) + b"/\xff.txt")

@@ -1,0 +1,95 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+)
+
+// resolve returns the absolute path of a file that the caller named. It is not cleaned: only the
+// environment knows what ".." means behind a symlink.
+func (e *Env) resolve(name string) (string, error) {
+	switch {
+	case name == "":
+		return "", errors.New("the path is empty")
+	case strings.ContainsRune(name, 0):
+		return "", fmt.Errorf("the path %q has a NUL character", name)
+	case inHome(name):
+		home := e.Environ["HOME"]
+		if home == "" {
+			return "", fmt.Errorf("the path %s needs HOME, which is not set", name)
+		}
+		return home + name[1:], nil
+	case path.IsAbs(name):
+		return name, nil
+	default:
+		return strings.TrimSuffix(e.Dir, "/") + "/" + name, nil
+	}
+}
+
+// shown returns a name as results have it: as it was given, unless open() could not use it so.
+func (e *Env) shown(name, resolved string) string {
+	if inHome(name) {
+		return resolved
+	}
+	return name
+}
+
+func inHome(name string) bool { return name == "~" || strings.HasPrefix(name, "~/") }
+
+// locate starts a request about the file that the caller named.
+func (e *Env) locate(name string) (request, error) {
+	resolved, err := e.resolve(name)
+	if err != nil {
+		return request{}, err
+	}
+	return request{Path: resolved, Name: e.shown(name, resolved), Dir: e.Dir}, nil
+}
+
+// isSpill tells whether a file is served from the host.
+func (e *Env) isSpill(name string) bool { return e.Spills != nil && e.Spills(name) }
+
+// pathLocks locks files by path. The zero value has no locks.
+type pathLocks struct {
+	mu    sync.Mutex
+	locks map[string]*pathLock
+}
+
+type pathLock struct {
+	held  chan struct{}
+	users int
+}
+
+// lock waits until no other call holds the path, or ctx ends.
+func (p *pathLocks) lock(ctx context.Context, name string) (unlock func(), err error) {
+	p.mu.Lock()
+	l := p.locks[name]
+	if l == nil {
+		if p.locks == nil {
+			p.locks = map[string]*pathLock{}
+		}
+		l = &pathLock{held: make(chan struct{}, 1)}
+		p.locks[name] = l
+	}
+	l.users++
+	p.mu.Unlock()
+
+	select {
+	case l.held <- struct{}{}:
+		return func() { <-l.held; p.leave(name, l) }, nil
+	case <-ctx.Done():
+		p.leave(name, l)
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (p *pathLocks) leave(name string, l *pathLock) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l.users--; l.users == 0 {
+		delete(p.locks, name)
+	}
+}
