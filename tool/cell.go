@@ -79,7 +79,7 @@ func bind(call, cell context.Context) (context.Context, context.CancelFunc) {
 		cancel(context.Canceled)
 	}
 	deadline, ok := cell.Deadline()
-	if !ok {
+	if own, has := call.Deadline(); !ok || has && !own.After(deadline) {
 		return ctx, free
 	}
 	ctx, expire := context.WithDeadline(ctx, deadline)

@@ -109,6 +109,17 @@ func (d *Dispatcher) Refuse(reason error) {
 	}
 }
 
+// Call is Handle for a program that calls a tool without a transport, which would have checked the
+// arguments.
+func (d *Dispatcher) Call(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+	if err := checkJSON(args); err != nil {
+		err = fmt.Errorf("%s: arguments are not valid JSON: %w", clip(name), err)
+		d.Refuse(err)
+		return nil, err
+	}
+	return d.Handle(ctx, &transport.Call{Tool: name, Args: args})
+}
+
 // Handle runs one call. The checks stand in the order of what they cost the script: the allow-list
 // and the arguments cost nothing, and only what passes them takes from the budget.
 func (d *Dispatcher) Handle(ctx context.Context, call *transport.Call) (json.RawMessage, error) {
@@ -120,6 +131,7 @@ func (d *Dispatcher) Handle(ctx context.Context, call *transport.Call) (json.Raw
 	ctx, cancel := c.bind(ctx)
 	defer cancel()
 
+	name := Canonical(call.Tool)
 	t, args, err := c.admit(call)
 	if err == nil {
 		err = c.reserve()
@@ -133,7 +145,13 @@ func (d *Dispatcher) Handle(ctx context.Context, call *transport.Call) (json.Raw
 		return nil, fmt.Errorf("%s: the call did not start: %w", clip(call.Tool), err)
 	}
 	defer func() { <-d.slots }()
-	return d.run(ctx, c, t, callEnv(c.Env, call.Dir), args)
+	id := c.started(name, args)
+	start := time.Now()
+	result, err := d.protect(ctx, name, func() (json.RawMessage, error) {
+		return t.Call(ctx, callEnv(c.Env, call.Dir), args)
+	})
+	c.finished(id, name, time.Since(start), err)
+	return result, err
 }
 
 // acquire takes a slot, unless ctx ends first.
@@ -150,25 +168,15 @@ func (d *Dispatcher) acquire(ctx context.Context) error {
 	return nil
 }
 
-func (d *Dispatcher) run(ctx context.Context, c *cell, t Tool, env *Env, args json.RawMessage) (json.RawMessage, error) {
-	name := t.Spec().Name
-	id := c.started(name, args)
-	start := time.Now()
-	result, err := d.protect(ctx, t, env, args)
-	c.finished(id, name, time.Since(start), err)
-	return result, err
-}
-
 // protect makes a panic of a tool an error of its call.
-func (d *Dispatcher) protect(ctx context.Context, t Tool, env *Env, args json.RawMessage) (result json.RawMessage, err error) {
+func (d *Dispatcher) protect(ctx context.Context, name string, call func() (json.RawMessage, error)) (result json.RawMessage, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			name := t.Spec().Name
 			d.log.ErrorContext(ctx, "tool panicked", "tool", name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 			result, err = nil, fmt.Errorf("%s failed inside: %v", name, v)
 		}
 	}()
-	return t.Call(ctx, env, args)
+	return call()
 }
 
 // callEnv is env as the caller sees it: in its own directory, where it sent one.

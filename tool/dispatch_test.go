@@ -104,6 +104,23 @@ func TestDispatch(t *testing.T) {
 	}
 }
 
+// Call makes the checks that a transport would have made.
+func TestDispatchCall(t *testing.T) {
+	d := NewDispatcher(0, nil)
+	begin(t, d, Grant{Tools: registry(t, fake{spec: everything()}), MaxCalls: 1})
+	for _, args := range []string{``, `{"s":"x"} {}`, "{\"s\":\"\xff\"}", `{"s":"x","s":"y"}`} {
+		if result, err := d.Call(t.Context(), "every", json.RawMessage(args)); err == nil {
+			t.Errorf("%s: got %s", args, result)
+		}
+	}
+	if result, err := d.Call(t.Context(), "every", json.RawMessage(`{"s":"x"}`)); err != nil || string(result) != `{"s":"x"}` {
+		t.Errorf("got %s, %v", result, err)
+	}
+	if got := d.End(t.Context()); got.Made != 1 || got.Refused != 4 {
+		t.Errorf("report %+v", got)
+	}
+}
+
 // A wrong name costs nothing, whatever it is, and the text stays short.
 func TestDispatchStrangeName(t *testing.T) {
 	d := NewDispatcher(0, nil)
@@ -446,5 +463,25 @@ func TestChecked(t *testing.T) {
 				t.Errorf("the tool's own bytes became %s", kept)
 			}
 		})
+	}
+}
+
+func BenchmarkDispatch(b *testing.B) {
+	d := NewDispatcher(0, nil)
+	r, _, err := NewRegistry([]Tool{readTool{}, fake{spec: writeTool{}.Spec()}}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
+	defer cancel()
+	if err := d.Begin(ctx, Grant{Tools: r, MaxCalls: 1 << 62, Trace: false}); err != nil {
+		b.Fatal(err)
+	}
+	defer d.End(ctx)
+	c := &transport.Call{Tool: "write_file", Args: []byte(`{"path":"a.txt","content":"` + strings.Repeat("x", 100) + `"}`), Dir: "/x"}
+	for b.Loop() {
+		if _, err := d.Handle(ctx, c); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -4,59 +4,28 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Schema describes a function to a model.
-type Schema struct {
-	Name        string
-	Description string
-	Parameters  json.RawMessage // a JSON Schema of type object
-}
-
-// SchemaOf describes a tool to a program that calls it without a script.
-func SchemaOf(s Spec) (Schema, error) {
-	parameters, err := parameterSchema(s.Params)
-	if err != nil {
-		return Schema{}, fmt.Errorf("schema of %s: %w", s.Name, err)
-	}
-	return Schema{Name: s.Name, Description: s.Summary, Parameters: parameters}, nil
-}
-
-// Formats lists what Format takes.
-func Formats() []string { return []string{"openai", "anthropic", "mcp"} }
-
-// Format returns the schema as an API expects it, indented, with a newline at the end. The error
-// names a format that is unknown.
-func (s Schema) Format(format string) ([]byte, error) {
-	var v any
-	switch format {
-	case "openai":
-		type function struct {
-			Name        string          `json:"name"`
-			Description string          `json:"description"`
-			Parameters  json.RawMessage `json:"parameters"`
+// ArgsSchema returns the JSON Schema of the arguments of s, on one line, with the parameters in their
+// order: what Validate checks, for programs that call a tool without a script.
+func ArgsSchema(s Spec) (json.RawMessage, error) {
+	object := property{Type: "object", Additional: new(bool)}
+	ms := make([]member, len(s.Params))
+	for i, p := range s.Params {
+		value, err := marshal(paramSchema(p))
+		if err != nil {
+			return nil, fmt.Errorf("schema of %s: parameter %s: %w", s.Name, p.Name, err)
 		}
-		v = struct {
-			Type     string   `json:"type"`
-			Function function `json:"function"`
-		}{"function", function(s)}
-	case "anthropic":
-		v = struct {
-			Name        string          `json:"name"`
-			Description string          `json:"description"`
-			Parameters  json.RawMessage `json:"input_schema"`
-		}(s)
-	case "mcp":
-		v = struct {
-			Name        string          `json:"name"`
-			Description string          `json:"description"`
-			Parameters  json.RawMessage `json:"inputSchema"`
-		}(s)
-	default:
-		return nil, fmt.Errorf("unknown schema format %q; there are %s", format, list(Formats()))
+		ms[i] = member{p.Name, value}
+		if p.Required {
+			object.Required = append(object.Required, p.Name)
+		}
 	}
-	return marshal(v, "  ")
+	object.Properties = join(ms)
+	text, err := marshal(object)
+	return json.RawMessage(text), err
 }
 
 // property is one property of a JSON Schema.
@@ -71,24 +40,6 @@ type property struct {
 	Properties  json.RawMessage `json:"properties,omitempty"`
 	Required    []string        `json:"required,omitempty"`
 	Additional  *bool           `json:"additionalProperties,omitempty"`
-}
-
-// parameterSchema keeps the order of params.
-func parameterSchema(params []Param) (json.RawMessage, error) {
-	object := property{Type: "object", Additional: new(bool)}
-	ms := make([]member, len(params))
-	for i, p := range params {
-		value, err := marshal(paramSchema(p), "")
-		if err != nil {
-			return nil, fmt.Errorf("parameter %s: %w", p.Name, err)
-		}
-		ms[i] = member{p.Name, bytes.TrimSpace(value)}
-		if p.Required {
-			object.Required = append(object.Required, p.Name)
-		}
-	}
-	object.Properties = join(ms)
-	return marshal(object, "")
 }
 
 func paramSchema(p Param) property {
@@ -117,13 +68,12 @@ func paramSchema(p Param) property {
 }
 
 // marshal writes JSON as it is meant to be read: without HTML escapes.
-func marshal(v any, indent string) ([]byte, error) {
+func marshal(v any) (jsontext.Value, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
 	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
-	return slices.Clip(b.Bytes()), nil
+	return bytes.TrimSpace(b.Bytes()), nil
 }
