@@ -1,7 +1,8 @@
 # The first code in the guest: makes the scratch, receives the library, becomes the agent.
 #
 # It reaches the interpreter as one line on stdin, behind one that defines BOOT: a tuple of the
-# library's file name, its size in bytes, and the lease in seconds (0: none).
+# library's file name, its size in bytes, the lease in seconds (0: none), and where the library lies
+# already ("": nowhere, it follows).
 # It must parse on Python 3.4, so that an interpreter that is too old can be told from a broken one.
 import os
 import sys
@@ -49,6 +50,8 @@ _received = bytearray()
 
 
 def _receive_into(path):
+    if BOOT[3]:  # noqa: F821
+        return
     while len(_received) < BOOT[1]:  # noqa: F821 - defined by the line before
         piece = os.read(0, BOOT[1] - len(_received))  # noqa: F821
         if not piece:
@@ -67,7 +70,7 @@ def _receive_into(path):
 if sys.version_info < (3, 8):
     _refuse("Python %d.%d.%d is older than 3.8" % sys.version_info[:3])
 _temp, _path = _scratch()
-_library = os.path.join(_path, BOOT[0])  # noqa: F821
+_library = BOOT[3] or os.path.join(_path, BOOT[0])  # noqa: F821
 sys.path.insert(0, _library)
 try:
     from _hermes_exec import agent

@@ -11,7 +11,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 )
 
 // Package is the name by which the guest's interpreters import the library.
@@ -31,36 +33,47 @@ func Bootstrap() []byte { return bytes.Clone(bootstrap) }
 // Stub is the runtime half of hermes_tools.py, to which the tool functions are appended.
 func Stub() ([]byte, error) { return hermes.ReadFile("hermes/stub.py") }
 
-// Library returns the guest package as a zip, and a name for it that depends only on its content.
-// Entries are stored, not compressed: the guest then needs no zlib, and starts 1 ms sooner.
-func Library() (data []byte, name string, err error) {
+// Files returns the guest package file by file, with names below Package, and the same kind of name
+// for the whole that Library gives.
+func Files() (files map[string][]byte, name string, err error) {
 	names, err := fs.Glob(hermes, "hermes/*.py")
 	if err != nil {
 		return nil, "", fmt.Errorf("list the guest library: %w", err)
 	}
+	files = make(map[string][]byte, len(names))
+	sum := sha256.New()
+	for _, name := range names {
+		code, err := hermes.ReadFile(name)
+		if err != nil {
+			return nil, "", fmt.Errorf("pack %s: %w", name, err)
+		}
+		fmt.Fprintf(sum, "%s %d\n", name, len(code))
+		_, _ = sum.Write(code) // a hash never fails
+		files[path.Join(Package, path.Base(name))] = code
+	}
+	return files, "hermes-" + hex.EncodeToString(sum.Sum(nil)[:8]), nil
+}
+
+// Library returns the guest package as a zip, and a name for it that depends only on its content.
+// Entries are stored, not compressed: the guest then needs no zlib, and starts 1 ms sooner.
+func Library() (data []byte, name string, err error) {
+	files, name, err := Files()
+	if err != nil {
+		return nil, "", err
+	}
 	var buf bytes.Buffer
 	z := zip.NewWriter(&buf)
-	for _, name := range names {
-		if err := store(z, name); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
+		if err == nil {
+			_, err = w.Write(files[name])
+		}
+		if err != nil {
 			return nil, "", fmt.Errorf("pack %s: %w", name, err)
 		}
 	}
 	if err := z.Close(); err != nil {
 		return nil, "", fmt.Errorf("pack the guest library: %w", err)
 	}
-	sum := sha256.Sum256(buf.Bytes())
-	return buf.Bytes(), "hermes-" + hex.EncodeToString(sum[:8]) + ".zip", nil
-}
-
-func store(z *zip.Writer, name string) error {
-	code, err := hermes.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	w, err := z.CreateHeader(&zip.FileHeader{Name: path.Join(Package, path.Base(name)), Method: zip.Store})
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(code)
-	return err
+	return buf.Bytes(), name + ".zip", nil
 }

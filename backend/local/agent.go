@@ -34,7 +34,10 @@ func start(ctx context.Context, cfg Config, python string) (*guest.Guest, error)
 	if err := l.start(); err != nil {
 		return nil, err
 	}
-	return guest.Open(ctx, l, guest.Options{Name: "local", Target: cfg.Dir, Diagnose: l.stderr.String})
+	opt := guest.Options{Name: "local", Target: cfg.Dir, Diagnose: l.stderr.String}
+	// Without the cache the agent gets its library over stdin, as everywhere else.
+	opt.Library, _ = library(cfg.Env)
+	return guest.Open(ctx, l, opt)
 }
 
 // agentEnv is what an interpreter, or the shim in its place, needs to start. The script's own

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"syscall"
 
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/guest"
@@ -84,6 +85,8 @@ func tryAll(ctx context.Context, cfg Config, list []candidate) (*Backend, error)
 func newBackend(g *guest.Guest, cfg Config, passedOver []string) *Backend {
 	b := &Backend{Guest: g, info: g.Info()}
 	b.info.Env = cfg.Env
+	b.info.SameHost = true
+	b.info.NoHome = !writable(cfg.Env["HOME"])
 	b.info.Dir = cfg.Dir
 	if cfg.Strict {
 		b.info.Dir = b.info.Scratch
@@ -93,6 +96,9 @@ func newBackend(g *guest.Guest, cfg Config, passedOver []string) *Backend {
 	}
 	return b
 }
+
+// writable tells whether files can be made in dir.
+func writable(dir string) bool { return dir != "" && syscall.Access(dir, 2|1) == nil }
 
 // Info describes the environment.
 func (b *Backend) Info() backend.Info { return b.info }

@@ -72,20 +72,24 @@ func (g *Guest) boot(r *bufio.Reader) error {
 // bootCode is a line of Python and the library. The bootstrap is a string literal in that line,
 // because the guest reads one line before it runs code of ours.
 func bootCode(opt Options) ([]byte, error) {
-	library, name, err := python.Library()
-	if err != nil {
-		return nil, err
+	var library []byte
+	var name string
+	if opt.Library == "" {
+		var err error
+		if library, name, err = python.Library(); err != nil {
+			return nil, err
+		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "BOOT=(%q,%d,%g);", name, len(library), opt.Lease.Seconds())
-	fmt.Fprintf(&b, "exec(compile(%s,'bootstrap.py','exec'))\n", literal(python.Bootstrap()))
+	fmt.Fprintf(&b, "BOOT=(%s,%d,%g,%s);", literal(name), len(library), opt.Lease.Seconds(), literal(opt.Library))
+	fmt.Fprintf(&b, "exec(compile(%s,'bootstrap.py','exec'))\n", literal(string(python.Bootstrap())))
 	b.Write(library)
 	return []byte(b.String()), nil
 }
 
 // literal writes ASCII text as a Python string literal on one line.
-func literal(text []byte) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`).Replace(string(text)) + `"`
+func literal(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`).Replace(text) + `"`
 }
 
 // skipTo reads up to and with the mark, and returns what came before it.

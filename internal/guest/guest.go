@@ -39,6 +39,9 @@ type Options struct {
 	// freeze. The host pings four times in that time and takes a link without any answer for dead.
 	Lease time.Duration
 
+	// Library is where the guest library lies in the environment already; "" sends it.
+	Library string
+
 	// Diagnose returns what the environment printed on the agent's stderr, for the error of an
 	// agent that does not greet; nil: nothing.
 	Diagnose func() string

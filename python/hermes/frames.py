@@ -9,10 +9,18 @@ Most payloads are fields: a sequence of (key length, value length, key, value) w
 4 bytes. Values are bytes, so that argv and paths pass exactly; a key may occur several times.
 """
 
+from __future__ import annotations
+
 import _struct
 import errno
 import os
-from typing import Dict, Iterable, List, Tuple, Union
+
+TYPE_CHECKING = False  # typing costs 10 ms at start
+if TYPE_CHECKING:
+    from typing import Dict, Iterable, List, Tuple, Union
+
+    Fields = Dict[str, List[bytes]]
+    Value = Union[bytes, str, int]
 
 VERSION = 1
 
@@ -42,9 +50,6 @@ STDIN, STDOUT, STDERR, CONTROL = range(4)
 HEADER = _struct.Struct(">BB2xII")
 MAX_PAYLOAD = 1 << 20  # bytes; a longer frame is a broken peer
 WINDOW = 1 << 20  # bytes a channel may send before it gets credit
-
-Fields = Dict[str, List[bytes]]
-Value = Union[bytes, str, int]
 
 _LENGTHS = _struct.Struct(">HI")
 

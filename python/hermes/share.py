@@ -1,13 +1,18 @@
 """A directory of the guest that is mirrored to the host."""
 
+from __future__ import annotations
+
 import errno
 import os
 import select
 import stat
-from typing import Callable, Set
 
 from . import frames
 from .loop import Loop, Out
+
+TYPE_CHECKING = False  # typing costs 10 ms at start
+if TYPE_CHECKING:
+    from typing import Callable, Set
 
 
 class Share:

@@ -9,13 +9,18 @@ at the end "survivor PID NAME" for what it could not end, then "exit STATUS OOM"
 or −1 if there is none. One line each.
 """
 
+from __future__ import annotations
+
 import _signal
 import errno
 import os
 import select
-from typing import Dict, List, NamedTuple, NoReturn, Tuple
 
 from . import oom, tree
+
+TYPE_CHECKING = False  # typing costs 10 ms at start
+if TYPE_CHECKING:
+    from typing import Dict, List, NoReturn, Tuple
 
 _LEFTOVER_GRACE = 0.5  # seconds between TERM and KILL for what outlives its parent
 _PATIENCE = 2.0  # seconds to wait for a killed process: one in a system call may take long, or for ever
@@ -24,12 +29,13 @@ _IGNORED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGQUIT")
 _RESTORED = _IGNORED + ("SIGCHLD", "SIGXFSZ")
 
 
-class Command(NamedTuple):
-    args: List[bytes]
-    dir: bytes
-    env: Dict[bytes, bytes]
-    fds: List[int]  # what becomes descriptor 0, 1, 2 and perhaps 3
-    linger: bool
+class Command:
+    def __init__(self, args: List[bytes], dir: bytes, env: Dict[bytes, bytes], fds: List[int], linger: bool) -> None:
+        self.args = args
+        self.dir = dir
+        self.env = env
+        self.fds = fds  # what becomes descriptor 0, 1, 2 and perhaps 3
+        self.linger = linger
 
 
 def run(lifeline: int, command: Command) -> NoReturn:

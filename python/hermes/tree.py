@@ -1,9 +1,14 @@
 """Finds and ends the descendants of a supervisor."""
 
+from __future__ import annotations
+
 import os
 import sys
 import time
-from typing import Collection, Dict, List, NamedTuple, Optional
+
+TYPE_CHECKING = False  # typing costs 10 ms at start
+if TYPE_CHECKING:
+    from typing import Collection, Dict, List, Optional
 
 SIGKILL = 9
 SIGTERM = 15
@@ -14,10 +19,11 @@ _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-class Proc(NamedTuple):
-    pid: int
-    started: bytes  # clock ticks since boot: with the pid it names a process for good
-    name: str
+class Proc:
+    def __init__(self, pid: int, started: bytes, name: str) -> None:
+        self.pid = pid
+        self.started = started  # clock ticks since boot: with the pid it names a process for good
+        self.name = name
 
 
 def prctl(option: int, value: int) -> bool:

@@ -49,7 +49,7 @@ def boot_code(lease: float = 0) -> bytes:
     data = library()
     with open(os.path.join(ROOT, "bootstrap.py"), encoding="ascii") as f:
         code = f.read()
-    line = "BOOT=(%r,%d,%g);exec(compile(%r,'bootstrap.py','exec'))\n" % ("hermes-test.zip", len(data), lease, code)
+    line = "BOOT=(%r,%d,%g,'');exec(compile(%r,'bootstrap.py','exec'))\n" % ("hermes-test.zip", len(data), lease, code)
     return line.encode("ascii") + data
 
 
@@ -97,7 +97,7 @@ class Host:
         self._in.write(frames.frame(kind, stream, payload, channel))
         self._in.flush()
 
-    def open(self, kind: int, *fields: Tuple[str, frames.Value]) -> int:
+    def open(self, kind: int, *fields: Tuple[str, Any]) -> int:
         self._next += 2
         self.send(kind, self._next, frames.encode(fields))
         return self._next
