@@ -68,16 +68,16 @@ def search_files(
 ) -> dict:
     """Search file contents by regular expression (Python re), or find files by a glob of their names.
 
-    pattern: A Python regular expression; a glob for target="files".
+    pattern: A Python regular expression; for target="files" a glob, or a part of the name.
     target: Search in files, or for files. One of: content, files.
     path: The directory, or the one file, to search.
-    file_glob: Search only files that match this glob, such as *.py or src/**/*.go.
+    file_glob: Search only files that match this glob, such as *.py or src/**/*.{ts,tsx}.
     limit: The most matches to return.
     offset: The number of matches to skip.
     output_mode: Return matching lines, the files that have some, or how many each has. One of: content, files_only, count.
-    context: The lines of context to show before and after a match.
+    context: The lines before and after a match to return with it.
 
-    Returns {"matches": [{"path": str, "line": int, "content": str}], "total_count": int, "truncated": bool}; matches have only "path" for target="files" and output_mode="files_only", "path" and "count" for "count".
+    Returns {"matches": [{"path": str, "line": int, "content": str}], "total_count": int, "truncated": bool}; with context, matches also have "before" and "after", lists of lines; for target="files" and output_mode="files_only" they have "path" alone, for "count" "path" and "count".
     A failed call returns a dict with "error" and nothing else.
     """
     _args: dict = {"pattern": pattern}
