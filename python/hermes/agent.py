@@ -13,11 +13,12 @@ import sys
 import time
 
 from . import facts, frames, tree
-from .loop import Loop, Out
+from .loop import Loop, Out, Stream
 from .process import Process
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
+    from .share import Share
     from typing import Callable, Collection, Dict, List, NoReturn, Optional
 
 RESCAN = 0.05  # seconds between two looks at a share that no one was woken for
@@ -33,7 +34,7 @@ class Agent:
         self._lease = lease
         self._heard = time.monotonic()
         self._buffer = bytearray()
-        self._streams = {}  # type: Dict[int, object]
+        self._streams = {}  # type: Dict[int, Stream]
         self._next = 2  # the guest's streams have even numbers
         self._over = False
         self._begin = {
@@ -42,8 +43,8 @@ class Agent:
             frames.GET: self._get,
             frames.LISTEN: self._listen,
             frames.SHARE: self._share,
-        }  # type: Dict[int, Callable[[int, frames.Fields], object]]
-        self.shares = {}  # type: Dict[int, object]
+        }  # type: Dict[int, Callable[[int, frames.Fields], Stream]]
+        self._shares = {}  # type: Dict[int, Share]
 
     def greet(self, hello: bytes) -> None:
         self._out.send(frames.HELLO, 0, hello)
@@ -53,8 +54,8 @@ class Agent:
         self._loop.want(self._stdin, select.POLLIN, self._read)
         while not self._over and not self._out.broken:
             self._loop.step(self._timeout())
-            for share in list(self.shares.values()):
-                share.scan()  # type: ignore[attr-defined]
+            for share in list(self._shares.values()):
+                share.scan()
             if self._lease and time.monotonic() - self._heard > self._lease:
                 return
 
@@ -76,7 +77,7 @@ class Agent:
 
     def _timeout(self) -> Optional[float]:
         waits = []
-        if self.shares:
+        if self._shares:
             waits.append(RESCAN)
         if self._lease:
             waits.append(max(0.0, self._lease - (time.monotonic() - self._heard)) + 0.01)
@@ -127,27 +128,27 @@ class Agent:
     def _pass_on(self, kind: int, channel: int, stream: int, payload: bytes) -> None:
         target = self._streams[stream]
         if kind == frames.DATA:
-            target.data(channel, payload)  # type: ignore[attr-defined]
+            target.data(channel, payload)
         elif kind == frames.CREDIT:
-            target.credit(channel, int.from_bytes(payload, "big"))  # type: ignore[attr-defined]
+            target.credit(channel, int.from_bytes(payload, "big"))
         elif kind == frames.EOF:
-            target.eof(channel)  # type: ignore[attr-defined]
+            target.eof(channel)
         elif kind == frames.RESET:
-            target.reset()  # type: ignore[attr-defined]
+            target.reset()
         elif kind == frames.SIGNAL and isinstance(target, Process):
             target.signal(int.from_bytes(payload, "big"))
         self._keep(stream, target)
 
-    def _keep(self, stream: int, target: object) -> None:
+    def _keep(self, stream: int, target: Stream) -> None:
         """Remembers a stream as long as it has work, a process as long as its supervisor lives."""
-        busy = not target.closed or (isinstance(target, Process) and target.alive())  # type: ignore[attr-defined]
+        busy = not target.closed or (isinstance(target, Process) and target.alive())
         if busy:
             self._streams[stream] = target
         else:
             self._streams.pop(stream, None)
-            self.shares.pop(stream, None)
+            self._shares.pop(stream, None)
 
-    def _start(self, stream: int, fields: frames.Fields) -> object:
+    def _start(self, stream: int, fields: frames.Fields) -> Stream:
         self._sweep()
         return Process(self._loop, self._out, stream, fields, self._end_orphans)
 
@@ -162,19 +163,19 @@ class Agent:
         for stream, target in list(self._streams.items()):
             self._keep(stream, target)
 
-    def _put(self, stream: int, fields: frames.Fields) -> object:
+    def _put(self, stream: int, fields: frames.Fields) -> Stream:
         from .transfer import Put
 
-        share = self.shares.get(frames.number(fields, "share"))
-        placed = share.placed if share else None  # type: ignore[attr-defined]
+        share = self._shares.get(frames.number(fields, "share"))
+        placed = share.placed if share else None
         return Put(self._out, stream, fields["path"][0], frames.number(fields, "mode"), placed)
 
-    def _get(self, stream: int, fields: frames.Fields) -> object:
+    def _get(self, stream: int, fields: frames.Fields) -> Stream:
         from .transfer import Get
 
         return Get(self._out, stream, fields["path"][0])
 
-    def _listen(self, stream: int, fields: frames.Fields) -> object:
+    def _listen(self, stream: int, fields: frames.Fields) -> Stream:
         from .relay import Connection, Listener
 
         def accepted(fd: int) -> int:
@@ -186,7 +187,7 @@ class Agent:
         self._sweep()
         return Listener(self._loop, self._out, stream, network, address, accepted)
 
-    def _share(self, stream: int, fields: frames.Fields) -> object:
+    def _share(self, stream: int, fields: frames.Fields) -> Stream:
         from .share import Share
         from .transfer import Get
 
@@ -201,7 +202,7 @@ class Agent:
 
         share = Share(self._loop, self._out, stream, fields["path"][0], found)
         if not share.closed:
-            self.shares[stream] = share
+            self._shares[stream] = share
         return share
 
     def _new_stream(self) -> int:

@@ -11,9 +11,9 @@ Most payloads are fields: a sequence of (key length, value length, key, value) w
 
 from __future__ import annotations
 
-import _struct
 import errno
 import os
+import struct
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ FILE = 41  # guest: a file of a share, on a stream of the guest's
 
 STDIN, STDOUT, STDERR, CONTROL = range(4)
 
-HEADER = _struct.Struct(">BB2xII")
+HEADER = struct.Struct(">BB2xII")
 MAX_PAYLOAD = 1 << 20  # bytes; a longer frame is a broken peer
 WINDOW = 1 << 20  # bytes a channel may send before it gets credit
 
-_LENGTHS = _struct.Struct(">HI")
+_LENGTHS = struct.Struct(">HI")
 
 
 def frame(kind: int, stream: int, payload: bytes = b"", channel: int = 0) -> bytes:
@@ -59,7 +59,7 @@ def frame(kind: int, stream: int, payload: bytes = b"", channel: int = 0) -> byt
 
 
 def encode(fields: Iterable[Tuple[str, Value]]) -> bytes:
-    parts = []
+    parts = []  # type: List[bytes]
     for key, value in fields:
         k = key.encode()
         if isinstance(value, int):

@@ -7,13 +7,12 @@ import errno
 import fcntl
 import os
 import select
-from _collections import deque  # what collections itself imports; that costs 2 ms
 
 from . import frames
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
-    from typing import Callable, Deque, Dict, Optional, Tuple, Union
+    from typing import Callable, Dict, List, Optional, Tuple, Union
 
 _READ = 1 << 16
 _DRAIN = 1 << 18
@@ -50,9 +49,9 @@ class Loop:
     def __init__(self) -> None:
         self._poll = select.poll()
         self._masks = {}  # type: Dict[int, int]
-        self._handlers = {}  # type: Dict[int, Callable[[int], None]]
+        self._handlers = {}  # type: Dict[int, Callable[[int], object]]
 
-    def want(self, fd: int, mask: int, handler: Callable[[int], None]) -> None:
+    def want(self, fd: int, mask: int, handler: Callable[[int], object]) -> None:
         """Calls handler with the events of fd. Mask 0 stops waiting: poll would report a hang-up
         again and again otherwise."""
         if mask == self._masks.get(fd, 0):
@@ -78,6 +77,24 @@ class Loop:
                 handler(events)
 
 
+class Stream:
+    """What the frames of one stream number are for. It starts with nothing to do."""
+
+    closed = False  # it has no more work
+
+    def data(self, channel: int, data: bytes) -> None:
+        pass
+
+    def eof(self, channel: int) -> None:
+        pass
+
+    def credit(self, channel: int, n: int) -> None:
+        pass
+
+    def reset(self) -> None:
+        """The host wants no more of it."""
+
+
 class _Splice:
     """Bytes that the kernel moves from a pipe to the host without a copy."""
 
@@ -92,7 +109,7 @@ class Out:
     def __init__(self, loop: Loop, fd: int) -> None:
         self._loop = loop
         self._fd = fd
-        self._queue = deque()  # type: Deque[Union[memoryview, _Splice]]
+        self._queue = []  # type: List[Union[memoryview, _Splice]]
         self.broken = False
         self.can_splice = _splice is not None
         set_nonblocking(fd)
@@ -132,7 +149,7 @@ class Out:
         except BlockingIOError:
             return False
         if n == len(item):
-            self._queue.popleft()
+            self._queue.pop(0)
         else:
             self._queue[0] = item[n:]
         return True
@@ -160,7 +177,7 @@ class Out:
             return True
         item.left -= n
         if item.left == 0:
-            self._queue.popleft()
+            self._queue.pop(0)
             item.source.spliced()
         return True
 
@@ -383,7 +400,7 @@ class Sink:
         self.fd = fd
         self._loop, self._out = loop, out
         self._stream, self._channel = stream, channel
-        self._queue = deque()  # type: Deque[memoryview]
+        self._queue = []  # type: List[memoryview]
         self._written = 0  # since credit was last given
         self._eof = False
         self._finish = finish  # how the end is passed on; None: close fd
@@ -423,7 +440,7 @@ class Sink:
                 n = os.write(self.fd, self._queue[0])
                 self._grant(n)
                 if n == len(self._queue[0]):
-                    self._queue.popleft()
+                    self._queue.pop(0)
                 else:
                     self._queue[0] = self._queue[0][n:]
         except BlockingIOError:

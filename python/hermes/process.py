@@ -8,20 +8,19 @@ import os
 import select
 
 from . import frames, supervisor
-from .loop import Loop, Out, Sink, Source, widen
+from .loop import Loop, Out, Sink, Source, Stream, widen
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
     from typing import Callable, Dict, List, Optional, Tuple
 
 
-class Process:
+class Process(Stream):
     """A process from START to EXIT. Also takes DATA, CREDIT and EOF for its channels."""
 
     def __init__(
         self, loop: Loop, out: Out, stream: int, fields: frames.Fields, orphaned: Callable[[], None]
     ) -> None:
-        self.closed = False
         self._orphaned = orphaned  # called when the supervisor was killed
         self._loop, self._out, self._stream = loop, out, stream
         self._sources = {}  # type: Dict[int, Source]
@@ -53,7 +52,6 @@ class Process:
             self._pump_control()
 
     def reset(self) -> None:
-        """The host wants no more of it."""
         self._hang_up()
 
     def _fork(self, fields: frames.Fields) -> None:
@@ -225,7 +223,10 @@ class _Plan:
         for channel, name in ((frames.STDOUT, "stdout"), (frames.STDERR, "stderr")):
             if name + "_head" in fields:
                 self.keep[channel] = frames.number(fields, name + "_head"), frames.number(fields, name + "_tail")
-        env = dict(item.split(b"=", 1) for item in fields.get("env", ()))
+        env = {}  # type: Dict[bytes, bytes]
+        for item in fields.get("env", ()):
+            key, _, value = item.partition(b"=")
+            env[key] = value
         self.command = supervisor.Command(
             fields["arg"], fields["dir"][0], env, fds, bool(frames.number(fields, "linger"))
         )

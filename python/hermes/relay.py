@@ -8,7 +8,7 @@ import os
 import select
 
 from . import frames
-from .loop import Loop, Out, Sink, Source
+from .loop import Loop, Out, Sink, Source, Stream
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 _SUN_PATH = 100  # bytes; the limit is 104 on macOS and 108 on Linux
 
 
-class Listener:
+class Listener(Stream):
     """A socket that accepts for the host. Accept gives each connection a stream of the guest's."""
 
     def __init__(
         self, loop: Loop, out: Out, stream: int, network: str, address: bytes, accepted: Callable[[int], int]
     ) -> None:
-        self.closed = False
         self._loop, self._out, self._stream, self._accepted = loop, out, stream, accepted
         self._path = b""
         self._sock = None  # type: Optional[_socket.socket]
@@ -48,15 +47,6 @@ class Listener:
                 os.unlink(self._path)
             except OSError:
                 pass
-
-    def data(self, _channel: int, _data: bytes) -> None:
-        pass
-
-    def eof(self, _channel: int) -> None:
-        pass
-
-    def credit(self, _channel: int, _n: int) -> None:
-        pass
 
     def _bind(self, network: str, address: bytes) -> bytes:
         if network == "unix":
@@ -113,24 +103,23 @@ class Listener:
         self._out.send(frames.FAILED, self._stream, frames.failure("listen", e.errno or errno.EIO))
 
 
-class Connection:
+class Connection(Stream):
     """One accepted connection: a Source and a Sink on two descriptors of the same socket."""
 
     def __init__(self, loop: Loop, out: Out, stream: int, listener: int, fd: int) -> None:
-        self.closed = False
         self._stream, self._out = stream, out
         self._sock = _socket.socket(fileno=os.dup(fd))
         out.send(frames.ACCEPT, stream, frames.encode([("listener", listener)]))
         self._sink = Sink(loop, out, os.dup(fd), stream, finish=self._shutdown)
         self._source = Source(loop, out, fd, stream, finished=self._peer_ended)
 
-    def data(self, _channel: int, data: bytes) -> None:
+    def data(self, channel: int, data: bytes) -> None:
         self._sink.data(data)
 
-    def eof(self, _channel: int) -> None:
+    def eof(self, channel: int) -> None:
         self._sink.eof()
 
-    def credit(self, _channel: int, n: int) -> None:
+    def credit(self, channel: int, n: int) -> None:
         self._source.credit(n)
 
     def reset(self) -> None:

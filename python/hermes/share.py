@@ -8,14 +8,14 @@ import select
 import stat
 
 from . import frames
-from .loop import Loop, Out
+from .loop import Loop, Out, Stream
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
     from typing import Callable, Set
 
 
-class Share:
+class Share(Stream):
     """Carries what appears in in/ to the host. What the host sends to out/ comes as PUT.
 
     Whoever writes into in/ may write a byte to the FIFO in/.wake; the agent scans at intervals
@@ -23,7 +23,6 @@ class Share:
     """
 
     def __init__(self, loop: Loop, out: Out, stream: int, path: bytes, found: Callable[[bytes, bytes], None]) -> None:
-        self.closed = False
         self._loop, self._stream, self._out, self._found = loop, stream, out, found
         self._path = path
         self._wake = -1
@@ -70,15 +69,6 @@ class Share:
         self._loop.forget(self._wake)
         os.close(self._wake)
         remove_tree(self._path)
-
-    def data(self, _channel: int, _data: bytes) -> None:
-        pass
-
-    def eof(self, _channel: int) -> None:
-        pass
-
-    def credit(self, _channel: int, _n: int) -> None:
-        pass
 
     def _make(self) -> None:
         os.makedirs(self._path, 0o700, exist_ok=True)

@@ -11,7 +11,7 @@ or −1 if there is none. One line each.
 
 from __future__ import annotations
 
-import _signal
+import _signal  # type: ignore[import]  # signal itself builds enums for 6 ms
 import errno
 import os
 import select

@@ -7,7 +7,7 @@ import os
 import stat
 
 from . import frames
-from .loop import Out
+from .loop import Out, Stream
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 _PIECE = 1 << 16
 
 
-class Put:
+class Put(Stream):
     """Receives a file under a temporary name and puts it in place at its end."""
 
-    def __init__(self, out: Out, stream: int, path: bytes, mode: int, placed: Optional[Callable[[], None]] = None) -> None:
-        self.closed = False
+    def __init__(
+        self, out: Out, stream: int, path: bytes, mode: int, placed: Optional[Callable[[], None]] = None
+    ) -> None:
         self._out, self._stream, self._mode, self._placed = out, stream, mode, placed
         self._fd = -1
         self._written = 0
@@ -30,7 +31,7 @@ class Put:
         except OSError as e:
             self._fail(e)
 
-    def data(self, _channel: int, data: bytes) -> None:
+    def data(self, channel: int, data: bytes) -> None:
         if self._fd < 0:
             return
         try:
@@ -45,7 +46,7 @@ class Put:
             self._out.send(frames.CREDIT, self._stream, self._written.to_bytes(4, "big"))
             self._written = 0
 
-    def eof(self, _channel: int) -> None:
+    def eof(self, channel: int) -> None:
         if self._fd < 0:
             return
         try:
@@ -59,9 +60,6 @@ class Put:
         self._out.send(frames.DONE, self._stream)
         if self._placed:
             self._placed()
-
-    def credit(self, _channel: int, _n: int) -> None:
-        pass
 
     def reset(self) -> None:
         self.closed = True
@@ -103,11 +101,10 @@ class Put:
                 pass
 
 
-class Get:
+class Get(Stream):
     """Sends a regular file, as far as there is credit."""
 
     def __init__(self, out: Out, stream: int, path: bytes, kind: int = frames.DONE, fields: bytes = b"") -> None:
-        self.closed = False
         self._out, self._stream = out, stream
         self._credit = frames.WINDOW
         self._fd = -1
@@ -120,15 +117,9 @@ class Get:
         out.send(kind, stream, fields)
         self._pump()
 
-    def credit(self, _channel: int, n: int) -> None:
+    def credit(self, channel: int, n: int) -> None:
         self._credit += n
         self._pump()
-
-    def data(self, _channel: int, _data: bytes) -> None:
-        pass
-
-    def eof(self, _channel: int) -> None:
-        pass
 
     def reset(self) -> None:
         self._close()
