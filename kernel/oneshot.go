@@ -15,7 +15,7 @@ import (
 const ScriptName = "script.py"
 
 // Interrupt is the cause with which a caller ends a cell.
-type Interrupt struct {
+type Interrupt struct { //nolint:errname // it says what the caller does
 	Reason string // what the result says; "" is neutral
 	Kill   bool   // at once, without a chance to end in order
 }
