@@ -1,0 +1,134 @@
+package hermes
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/hermes-exec/hermes-exec/internal/output"
+)
+
+// Event is something that happened during a run.
+type Event struct {
+	Type        EventType
+	Time        float64 // seconds since the run's start
+	Text        string  // of stdout and stderr: whole characters, with known secrets masked
+	ID          int64   // numbers tool calls from 1
+	Tool        string
+	ArgsPreview string // at most 80 characters
+	Duration    float64
+	Error       *string // nil: the call succeeded
+	Result      *Result
+}
+
+// EventType names an event.
+type EventType string
+
+// The events, in the order in which a run has them.
+const (
+	EventStart      EventType = "start"
+	EventStdout     EventType = "stdout"
+	EventStderr     EventType = "stderr"
+	EventToolCall   EventType = "tool_call"
+	EventToolResult EventType = "tool_result"
+	EventResult     EventType = "result"
+)
+
+// MarshalJSON writes the fields that events of this type have.
+func (e Event) MarshalJSON() ([]byte, error) {
+	type head struct {
+		Type EventType `json:"type"`
+		Time instant   `json:"time"`
+	}
+	h := head{e.Type, instant(e.Time)}
+	switch e.Type {
+	case EventStdout, EventStderr:
+		return JSON(struct {
+			head
+			Text string `json:"text"`
+		}{h, e.Text})
+	case EventToolCall:
+		return JSON(struct {
+			head
+			ID          int64  `json:"id"`
+			Tool        string `json:"tool"`
+			ArgsPreview string `json:"args_preview"`
+		}{h, e.ID, e.Tool, e.ArgsPreview})
+	case EventToolResult:
+		return JSON(struct {
+			head
+			ID       int64   `json:"id"`
+			Tool     string  `json:"tool"`
+			Duration Seconds `json:"duration_seconds"`
+			Error    *string `json:"error"`
+		}{h, e.ID, e.Tool, Seconds(e.Duration), e.Error})
+	case EventResult:
+		return JSON(struct {
+			head
+			Result *Result `json:"result"`
+		}{h, e.Result})
+	case EventStart:
+	}
+	return JSON(h)
+}
+
+// emitter hands events to the caller, one at a time. Its methods may be called concurrently.
+type emitter struct {
+	start  time.Time
+	events func(Event) // nil: nobody listens
+
+	mu   sync.Mutex
+	over bool // the result has been told: nothing may follow
+}
+
+func (e *emitter) emit(event Event) {
+	if e.events == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.over {
+		return
+	}
+	e.over = event.Type == EventResult
+	event.Time = time.Since(e.start).Seconds()
+	e.events(event)
+}
+
+// instant is a time since the start, in seconds, to the microsecond.
+type instant float64
+
+// MarshalJSON writes six decimals.
+func (i instant) MarshalJSON() ([]byte, error) {
+	return strconv.AppendFloat(nil, float64(i), 'f', 6, 64), nil
+}
+
+// stream makes events of one output stream. It is an io.Writer that never fails and may be used
+// concurrently, though the order of concurrent writes is anybody's guess.
+type stream struct {
+	emitter *emitter
+	kind    EventType
+
+	mu   sync.Mutex
+	live *output.Live
+}
+
+func (s *stream) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tell(s.live.Next(p))
+	return len(p), nil
+}
+
+// flush tells what was held back at the end of the stream.
+func (s *stream) flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tell(s.live.Flush())
+}
+
+func (s *stream) tell(text string) {
+	if text != "" {
+		s.emitter.emit(Event{Type: s.kind, Text: text})
+	}
+}

@@ -1,0 +1,295 @@
+package hermes
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hermes-exec/hermes-exec/config"
+	"github.com/hermes-exec/hermes-exec/tool"
+)
+
+// evidence is what a hint is drawn from.
+type evidence struct {
+	status         Status
+	kind           ErrorKind
+	stdout, stderr string
+	code           []byte
+
+	tools     []tool.Spec // what the script can call
+	others    []string    // names of tools that are not enabled
+	made      int64       // tool calls
+	lastError string      // the last error value that a call gave the script
+
+	dropped  []string // variables that the filter dropped
+	reserved []string // config.Settings.ReservedEnv
+
+	python  string // the interpreter
+	shipped string // the name of a FILE that was sent alone; "" if none was
+}
+
+// raised is the exception that ended a script.
+type raised struct{ kind, message string }
+
+// hint says what to do about a failure whose class is known, and nothing about any other. Each
+// class is sure of its case or silent: a wrong hint costs more than none.
+func hint(e evidence) string {
+	if e.status == Success {
+		return silent(e)
+	}
+	if e.kind != KindScript {
+		return ""
+	}
+	x := exception(e.stderr)
+	for _, class := range []func(evidence, raised) string{
+		missingTool, missingName, missingModule, droppedVariable, failedCall, resultAsText,
+	} {
+		if text := class(e, x); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// lastLine matches the last line of a traceback.
+var lastLine = regexp.MustCompile(`^([A-Za-z_][\w.]*)(?:: (.*))?$`)
+
+// exception finds the exception that ended a script: the last line of stderr, if a traceback or the
+// place of a syntax error stands before it.
+func exception(stderr string) raised {
+	text := strings.TrimRight(stderr, " \t\r\n")
+	i := strings.LastIndexByte(text, '\n')
+	if i < 0 || !strings.Contains(text[:i+1], "  File \"") {
+		return raised{}
+	}
+	m := lastLine.FindStringSubmatch(strings.TrimRight(text[i+1:], "\r"))
+	if m == nil {
+		return raised{}
+	}
+	return raised{kind: m[1], message: m[2]}
+}
+
+// silent: a script called tools and printed nothing, so nobody sees what they returned.
+func silent(e evidence) string {
+	if e.made == 0 || strings.TrimSpace(e.stdout) != "" {
+		return ""
+	}
+	return "The script called tools and printed nothing: what a tool returns is seen only if the script prints it, " +
+		`as in print(terminal("ls")["output"]).`
+}
+
+var (
+	noImport    = regexp.MustCompile(`^cannot import name '([^']+)' from '?hermes_tools\b`)
+	noAttribute = regexp.MustCompile(`^module 'hermes_tools' has no attribute '([^']+)'`)
+	noName      = regexp.MustCompile(`^(?:global )?name '([^']+)' is not defined`)
+	noModule    = regexp.MustCompile(`^No module named '([^']+)'`)
+)
+
+// missingTool: hermes_tools does not have what the script wants of it.
+func missingTool(e evidence, x raised) string {
+	m := noImport.FindStringSubmatch(x.message)
+	if m == nil {
+		m = noAttribute.FindStringSubmatch(x.message)
+	}
+	if m == nil {
+		return ""
+	}
+	if near := e.near(m[1]); near != "" {
+		return fmt.Sprintf("hermes_tools has no %s: did you mean %s?", m[1], near)
+	}
+	return e.unavailable(m[1])
+}
+
+// missingName: a tool or a helper is used without having been imported, or under a name that is
+// nearly right.
+func missingName(e evidence, x raised) string {
+	m := noName.FindStringSubmatch(x.message)
+	switch {
+	case x.kind != "NameError" || m == nil:
+		return ""
+	case slices.Contains(e.offered(), m[1]):
+		return fmt.Sprintf("%s has to be imported: add `from hermes_tools import %[1]s` (below any `from __future__` line).", m[1])
+	case slices.Contains(e.others, m[1]):
+		return e.unavailable(m[1])
+	case !regexp.MustCompile(`\b` + regexp.QuoteMeta(m[1]) + `\s*\(`).Match(e.code):
+		return "" // a variable: what it was to be cannot be known
+	}
+	if near := e.near(m[1]); near != "" {
+		return fmt.Sprintf("There is no %s: did you mean %s? It comes from `from hermes_tools import %[2]s`.", m[1], near)
+	}
+	return ""
+}
+
+// missingModule: a module is not there.
+func missingModule(e evidence, x raised) string {
+	m := noModule.FindStringSubmatch(x.message)
+	if x.kind != "ModuleNotFoundError" || m == nil {
+		return ""
+	}
+	module, _, _ := strings.Cut(m[1], ".")
+	switch {
+	case slices.Contains(e.offered(), module):
+		return fmt.Sprintf("%s is a function, not a module: write `from hermes_tools import %[1]s`.", module)
+	case nearName(module, "hermes_tools"):
+		return "The module of the tools is called hermes_tools."
+	case e.shipped != "":
+		return fmt.Sprintf("There is no module %s there. Only %s itself was sent to the environment, not the files beside it: "+
+			"put what it needs into one file, or use a package that is installed there.", module, e.shipped)
+	}
+	return fmt.Sprintf("The module %s is not installed for %s: use the standard library, install the package that provides it, "+
+		"or choose an interpreter that has it (--python).", module, e.python)
+}
+
+// droppedVariable: the script asked for a variable that exists and that the filter kept from it.
+func droppedVariable(e evidence, x raised) string {
+	for _, name := range e.dropped {
+		if !asksFor(e, x, name) {
+			continue
+		}
+		if config.IsCredential(name, e.reserved) {
+			return fmt.Sprintf("The variable %s is set, but it is a credential of the agent, which no script gets.", name)
+		}
+		return fmt.Sprintf("The variable %s is set, but it was not passed to the script: "+
+			"pass it with --env %[1]s or terminal.env_passthrough.", name)
+	}
+	return ""
+}
+
+// asksFor tells whether a script names a variable: in the exception, in what it printed, or where it
+// reads the environment.
+func asksFor(e evidence, x raised, name string) bool {
+	if x.kind == "KeyError" && x.message == "'"+name+"'" {
+		return true
+	}
+	if len(name) < 4 {
+		return false // too short to stand for a variable in a text
+	}
+	quoted := regexp.QuoteMeta(name)
+	word := regexp.MustCompile(`\b` + quoted + `\b`)
+	reads := regexp.MustCompile(`(?:environ|getenv)[^\n]{0,40}["']` + quoted + `["']`)
+	return word.MatchString(e.stderr) || word.MatchString(e.stdout) || reads.Match(e.code)
+}
+
+// failedCall: the script took a key of a result that was an error.
+func failedCall(e evidence, x raised) string {
+	if x.kind != "KeyError" || e.lastError == "" {
+		return ""
+	}
+	key := strings.Trim(x.message, "'")
+	documented := slices.ContainsFunc(e.tools, func(s tool.Spec) bool { return strings.Contains(s.Returns, `"`+key+`"`) })
+	if key == "" || !documented {
+		return ""
+	}
+	return fmt.Sprintf("A tool call had failed: %s. A failed call returns only \"error\": test for it before using the result.",
+		strings.TrimRight(clip(e.lastError, 300), ". "))
+}
+
+// textMistakes match what Python says when a dict is treated as a string.
+var textMistakes = regexp.MustCompile(`^(?:'dict' object has no attribute '(?:` +
+	`split|splitlines|strip|lstrip|rstrip|startswith|endswith|lower|upper|replace|find|rfind|index|encode|join|partition|rpartition|count|format|isdigit|title` +
+	`)'|the JSON object must be str, bytes or bytearray, not dict` +
+	`|expected string or bytes-like object(?:, got 'dict')?$` +
+	`|can only concatenate str \(not "dict"\) to str` +
+	`|unsupported operand type\(s\) for \+: '(?:dict' and 'str|str' and 'dict)'` +
+	`|unhashable type: 'slice'|slice\(` +
+	`|(?:write\(\) argument|a bytes-like object is required|sequence item \d+: expected str instance).*\bdict\b)`)
+
+// resultAsText: the script treats what a tool returned as a string.
+func resultAsText(e evidence, x raised) string {
+	switch x.kind {
+	case "AttributeError", "TypeError", "KeyError":
+	default:
+		return ""
+	}
+	if e.made == 0 || !textMistakes.MatchString(x.message) {
+		return ""
+	}
+	return `Tools return dicts, not strings: take the text out by its key, as in read_file(p)["content"] or terminal(c)["output"].`
+}
+
+// offered are the names that hermes_tools has.
+func (e evidence) offered() []string {
+	names := tool.Helpers()
+	for _, s := range e.tools {
+		names = append(names, s.Name)
+		if alias := tool.Alias(s.Name); alias != "" {
+			names = append(names, alias)
+		}
+	}
+	return names
+}
+
+// unavailable says that a name is not there, and what is.
+func (e evidence) unavailable(name string) string {
+	what := "hermes_tools has no " + name
+	if slices.Contains(e.others, name) {
+		what = "The tool " + name + " is not enabled here"
+	}
+	names := make([]string, len(e.tools))
+	for i, s := range e.tools {
+		names[i] = s.Name
+	}
+	tools := strings.Join(names, ", ")
+	if tools == "" {
+		tools = "none"
+	}
+	return fmt.Sprintf("%s. Available tools: %s; helpers: %s.", what, tools, strings.Join(tool.Helpers(), ", "))
+}
+
+// near finds the one name on offer that the given one is nearly.
+func (e evidence) near(name string) string {
+	if slices.Contains(e.others, name) {
+		return "" // it is right, and not enabled
+	}
+	found := ""
+	for _, other := range e.offered() {
+		if nearName(name, other) {
+			if found != "" {
+				return ""
+			}
+			found = other
+		}
+	}
+	return found
+}
+
+// nearName tells whether two names differ by one slip in four letters: a letter too many, one
+// missing, a wrong one, or two that changed places. Case and underscores do not count.
+func nearName(a, b string) bool {
+	fold := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
+	a, b = fold(a), fold(b)
+	return distance(a, b) <= max(1, min(len(a), len(b))/4)
+}
+
+// distance counts the slips between a and b.
+func distance(a, b string) int {
+	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row := make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			wrong := 1
+			if a[i-1] == b[j-1] {
+				wrong = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+wrong)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}
+
+// clip shortens a text to n bytes at most.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
+}

@@ -1,0 +1,218 @@
+package hermes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/config"
+	"github.com/hermes-exec/hermes-exec/internal/environ"
+	"github.com/hermes-exec/hermes-exec/internal/output"
+	"github.com/hermes-exec/hermes-exec/stubgen"
+	"github.com/hermes-exec/hermes-exec/tool"
+	"github.com/hermes-exec/hermes-exec/transport"
+)
+
+// Env is an opened environment with its transport. It is safe for concurrent use.
+type Env struct {
+	options  Options
+	log      *slog.Logger
+	backend  backend.Backend
+	tools    *tool.Registry // those that are enabled
+	others   []string       // the names of those that are not
+	files    *tool.Files
+	stub     []byte // hermes_tools.py
+	cache    *output.Cache
+	warnings []string
+	secrets  []string
+
+	life   context.Context //nolint:containedctx // the life of the Env itself, ended by Close
+	end    context.CancelCauseFunc
+	once   sync.Once
+	closed error
+
+	mu         sync.Mutex
+	over       bool // Close was called: no run may begin
+	runs       sync.WaitGroup
+	ready      *meeting              // what Open has proved, for the first run
+	transports []transport.Transport // to try, the one that worked last first
+	fallback   []Fallback            // how it came to that one
+	stale      []string              // staging directories of runs that are over
+}
+
+// Open proves the environment that o.Settings name: a Python 3.8 or newer, a writable scratch, and
+// a transport. Failed turns its error into a Result.
+func Open(ctx context.Context, o Options) (*Env, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, o.Settings.Timeout, &timeoutError{o.Settings.Timeout})
+	defer cancel()
+	e, err := open(ctx, o)
+	if err != nil {
+		return nil, ended(ctx, err)
+	}
+	return e, nil
+}
+
+func open(ctx context.Context, o Options) (*Env, error) {
+	e := &Env{options: o, log: o.Log, warnings: slices.Clone(o.Warnings)}
+	if e.log == nil {
+		e.log = slog.New(slog.DiscardHandler)
+	}
+	if o.Settings.Home != "" {
+		e.cache = output.NewCache(o.Settings.Home)
+	}
+	if err := e.chooseTools(); err != nil {
+		return nil, err
+	}
+	b, passedOver, err := openBackend(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	e.backend = b
+	e.warnings = slices.Concat(e.warnings, passedOver, b.Info().Warnings)
+	e.secrets = secrets(o, b.Info())
+	vars, _ := e.environ("", nil)
+	e.files = tool.NewFiles(b, vars)
+	e.life, e.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	e.transports = transports(o.Settings, b.Info(), e.log)
+	if e.ready, err = e.meet(ctx); err != nil {
+		return nil, multierror.Append(err, e.Close()).Errors[0]
+	}
+	return e, nil
+}
+
+// chooseTools finds the tools that scripts get, and writes their module.
+func (e *Env) chooseTools() error {
+	offered := append(tool.Seven(), e.options.Tools...)
+	all, _, err := tool.NewRegistry(offered, nil)
+	if err != nil {
+		return usageError{err}
+	}
+	enabled, warnings, err := tool.NewRegistry(offered, e.options.Settings.Tools)
+	if err != nil {
+		return usageError{err}
+	}
+	e.tools = enabled
+	e.warnings = append(e.warnings, warnings...)
+	for _, name := range all.Names() {
+		if _, ok := enabled.Lookup(name); !ok {
+			e.others = append(e.others, name)
+		}
+	}
+	e.stub, err = stubgen.Generate(enabled.Specs())
+	return err
+}
+
+// secrets are the values that no result may show.
+func secrets(o Options, info backend.Info) []string {
+	if !o.Settings.RedactSecrets {
+		return nil
+	}
+	kept := func(name string) bool { return environ.Kept(name, info.OS) }
+	return slices.Concat(config.Secrets(o.Settings, o.Environ, kept), config.Secrets(o.Settings, info.Env, kept))
+}
+
+// openBackend opens the environment in the directory that the settings ask for, or in the first of
+// those that they would like which exists. Those that do not are told as warnings.
+func openBackend(ctx context.Context, o Options) (b backend.Backend, warnings []string, err error) {
+	opener, ok := o.Openers[o.Settings.Backend]
+	if !ok {
+		return nil, nil, usageError{fmt.Errorf("unknown backend %q: there are %s", o.Settings.Backend, names(o.Openers))}
+	}
+	for _, dir := range directories(o) {
+		b, err = opener(ctx, target(o.Settings, dir.Path))
+		switch {
+		case err == nil:
+			return b, warnings, nil
+		case !errors.Is(err, fs.ErrNotExist) || errors.Is(err, backend.ErrNoPython):
+			return nil, nil, fmt.Errorf("open environment: %w", err)
+		case dir.Origin == "":
+			return nil, nil, usageError{fmt.Errorf("working directory: %w", err)}
+		}
+		warnings = append(warnings, fmt.Sprintf("the working directory %s (%s) does not exist and was passed over", dir.Path, dir.Origin))
+	}
+	return nil, nil, usageError{fmt.Errorf("working directory: %w", err)}
+}
+
+// Info returns facts about the environment.
+func (e *Env) Info() backend.Info { return e.backend.Info() }
+
+// Tools returns the tools that scripts get.
+func (e *Env) Tools() *tool.Registry { return e.tools }
+
+// Stub returns the source of hermes_tools.py as scripts get it.
+func (e *Env) Stub() []byte { return slices.Clone(e.stub) }
+
+// Warnings returns what every result warns of.
+func (e *Env) Warnings() []string { return slices.Clone(e.warnings) }
+
+// Call calls one tool as a script would, with the same checks.
+func (e *Env) Call(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
+	leave, err := e.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	limit := e.options.Settings.Timeout
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, &timeoutError{limit})
+	defer cancel()
+	vars, _ := e.environ("", nil)
+	d := tool.NewDispatcher(1, e.log)
+	if err := d.Begin(ctx, tool.Grant{Tools: e.tools, Env: e.toolEnv(vars, e.Info().Dir, nil), MaxCalls: 1}); err != nil {
+		return nil, err
+	}
+	defer d.End(context.WithoutCancel(ctx))
+	return d.Handle(ctx, &transport.Call{Tool: name, Args: args})
+}
+
+// enter counts a run in, until leave is called.
+func (e *Env) enter() (leave func(), err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.over {
+		return nil, fmt.Errorf("run in %s: %w", e.Info().Name, net.ErrClosed)
+	}
+	e.runs.Add(1)
+	return e.runs.Done, nil
+}
+
+// Close ends what runs, at once, and removes what Open made. It returns when all runs have. It is
+// idempotent.
+func (e *Env) Close() error {
+	e.once.Do(func() { e.closed = e.shut() })
+	return e.closed
+}
+
+func (e *Env) shut() error {
+	e.mu.Lock()
+	e.over = true
+	ready := e.ready
+	e.ready = nil
+	e.mu.Unlock()
+	e.end(&Interrupt{Reason: "the environment was closed", Kill: true})
+
+	errs := &multierror.Error{ErrorFormat: joined}
+	if ready != nil {
+		errs = multierror.Append(errs, ready.Close())
+	}
+	errs = multierror.Append(errs, e.backend.Close(), e.files.Close())
+	e.runs.Wait()
+	return errs.ErrorOrNil()
+}
+
+// timeoutError is the cause of a context whose time is over.
+type timeoutError struct{ limit time.Duration }
+
+// Error is a fixed wording that programs match on.
+func (e *timeoutError) Error() string {
+	return fmt.Sprintf("Script timed out after %ss and was killed.", seconds(e.limit))
+}

@@ -1,0 +1,153 @@
+package hermes
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/output"
+)
+
+// result gathers what the run came to. Err is why the script did not end by itself.
+func (r *run) result(err error) *Result {
+	res := &Result{Backend: Name(r.env.Info().Name)}
+	if r.meeting != nil {
+		res.Transport, res.Fallback = Name(r.meeting.name), r.meeting.fallback
+	}
+	r.count(res)
+	stdout, stderr := r.printed()
+	res.keep(stdout)
+	if r.outcome != nil {
+		res.Execution = "oneshot"
+		res.ExitCode = exitCode(r.outcome.Delivered, r.outcome.Exit)
+		err = lost(err)
+	}
+	if err != nil {
+		res.fail(err)
+	} else {
+		res.judge(r.outcome.Exit, stderr.Text)
+	}
+	if res.Status == Failure && stderr.Text != "" {
+		res.Output += "\n--- stderr ---\n" + stderr.Text
+	}
+	res.mark(err)
+	res.Hint = hint(r.evidence(res, stdout, stderr))
+	r.warn(stdout, stderr)
+	res.Warning = strings.Join(r.warnings, "\n")
+	r.mask(res)
+	res.Duration = Seconds(time.Since(r.start).Seconds())
+	return res
+}
+
+// lost says that a script that had begun was lost with its environment: that is no fault of the
+// backend's set-up but of the way there.
+func lost(err error) error {
+	if errors.Is(err, backend.ErrUnavailable) || errors.Is(err, backend.ErrNoExitStatus) {
+		return lostError{err}
+	}
+	return err
+}
+
+// lostError is what happened to a script whose end is not known.
+type lostError struct{ error }
+
+// Error says so.
+func (e lostError) Error() string {
+	return "the script was lost: no exit status was delivered: " + e.error.Error()
+}
+
+// Unwrap returns the cause.
+func (e lostError) Unwrap() []error { return []error{errTransport, e.error} }
+
+// exitCode is nil if no status was delivered.
+func exitCode(delivered bool, exit *backend.ExitError) *int {
+	if !delivered {
+		return nil
+	}
+	code := 0
+	if exit != nil {
+		code = exit.Code
+	}
+	return &code
+}
+
+// count puts the tool calls into the result.
+func (r *run) count(res *Result) {
+	res.ToolCallsMade, res.ToolCallsRefused = r.calls.Made, r.calls.Refused
+	if r.script.Trace {
+		res.ToolCalls = trace(r.calls.Trace, r.secrets.Mask)
+	}
+}
+
+// printed ends the capture of the script's output.
+func (r *run) printed() (stdout, stderr output.Text) {
+	if r.stdout == nil {
+		return output.Text{}, output.Text{}
+	}
+	var out, err backend.Counts
+	if r.outcome != nil {
+		out, err = r.outcome.Stdout, r.outcome.Stderr
+	}
+	return r.stdout.Finish(out.Omitted), r.stderr.Finish(err.Omitted)
+}
+
+// keep puts what was printed into the result.
+func (r *Result) keep(stdout output.Text) {
+	r.Output = stdout.Text
+	r.StdoutTruncated = stdout.Truncated
+	r.StdoutCaptured, r.StdoutTotal, r.StdoutOmitted = stdout.Captured, stdout.Total, stdout.Omitted
+	if stdout.SpillPath != "" {
+		r.StdoutSpillPath, r.StdoutSpillTruncated = stdout.SpillPath, &stdout.SpillTruncated
+	}
+}
+
+// warn adds what the run itself gives reason to warn of.
+func (r *run) warn(stdout, stderr output.Text) {
+	if stdout.Truncated && r.script.Stdout == nil {
+		r.warnings = append(r.warnings, truncation(stdout))
+	}
+	if stderr.Truncated && r.script.Stderr == nil {
+		r.warnings = append(r.warnings, fmt.Sprintf("stderr was truncated: %d of %d bytes are shown", stderr.Captured, stderr.Total))
+	}
+	if n := r.calls.OverBudget; n > 0 {
+		r.warnings = append(r.warnings, fmt.Sprintf("%d tool call(s) were refused: the limit is %d a run (--max-tool-calls)",
+			n, r.env.options.Settings.MaxToolCalls))
+	}
+	if r.outcome != nil && len(r.outcome.Survivors) > 0 {
+		r.warnings = append(r.warnings, "these processes of the script could not be ended: "+strings.Join(r.outcome.Survivors, ", "))
+	}
+}
+
+// truncation tells what is missing and where it is.
+func truncation(t output.Text) string {
+	text := fmt.Sprintf("output was truncated: %d of %d bytes are shown", t.Captured, t.Total)
+	switch {
+	case t.SpillErr != nil:
+		return text + fmt.Sprintf("; the full text could not be kept: %v", t.SpillErr)
+	case t.SpillPath == "":
+		return text
+	case t.SpillTruncated:
+		return text + "; the beginning of the full text is in " + t.SpillPath + ": use read_file to see it"
+	default:
+		return text + "; the full text is in " + t.SpillPath + ": use read_file to see it"
+	}
+}
+
+// evidence gathers what a hint may need.
+func (r *run) evidence(res *Result, stdout, stderr output.Text) evidence {
+	return evidence{
+		status: res.Status, kind: res.ErrorKind, stdout: stdout.Text, stderr: stderr.Text, code: r.source.code,
+		tools: r.env.tools.Specs(), others: r.env.others, made: r.calls.Made, lastError: r.calls.LastError,
+		dropped: r.report.Dropped, reserved: r.env.options.Settings.ReservedEnv,
+		python: r.env.Info().Python.Path, shipped: r.source.shipped,
+	}
+}
+
+// mask takes secrets and terminal escapes out of the texts that were not rendered already.
+func (r *run) mask(res *Result) {
+	res.Error = r.secrets.Mask(output.StripEscapes(res.Error))
+	res.Warning = r.secrets.Mask(res.Warning)
+	res.Hint = r.secrets.Mask(res.Hint)
+}

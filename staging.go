@@ -1,0 +1,106 @@
+package hermes
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/config"
+	"github.com/hermes-exec/hermes-exec/internal/environ"
+	"github.com/hermes-exec/hermes-exec/tool"
+)
+
+// stage makes the staging directory of a run, with the module of the tools in it.
+func (e *Env) stage(ctx context.Context) (string, error) {
+	dir := path.Join(e.Info().Scratch, "hermes_sandbox_"+strings.ToLower(rand.Text()[:12]))
+	if err := e.backend.Put(ctx, path.Join(dir, "hermes_tools.py"), bytes.NewReader(e.stub), 0o600); err != nil {
+		return "", fmt.Errorf("stage hermes_tools.py: %w", err)
+	}
+	return dir, nil
+}
+
+// leave gives up the staging directory of a run that is over. It goes with the scratch when the
+// environment is closed, or when the next run begins: a single run does not wait for that.
+func (e *Env) leave(staging string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stale = append(e.stale, staging)
+}
+
+// sweep removes the staging directories of runs that are over, in the background. If that fails they
+// go with the scratch.
+func (e *Env) sweep() {
+	e.mu.Lock()
+	stale := e.stale
+	e.stale = nil
+	e.mu.Unlock()
+	if len(stale) == 0 {
+		return
+	}
+	leave, err := e.enter()
+	if err != nil {
+		return
+	}
+	go func() {
+		defer leave()
+		const code = "import shutil,sys\nfor d in sys.argv[1:]: shutil.rmtree(d, True)"
+		cmd := backend.Cmd{Args: append([]string{e.Info().Python.Path, "-I", "-S", "-c", code}, stale...), Dir: e.Info().Scratch}
+		if _, err := backend.Run(e.life, e.backend, cmd, nil); err != nil {
+			e.log.DebugContext(e.life, "remove staging directories", "error", err)
+		}
+	}()
+}
+
+// environ builds the variables of a script that is staged in a directory, or of what runs for it.
+func (e *Env) environ(staging string, rpc map[string]string) (map[string]string, environ.Report) {
+	s, info := e.options.Settings, e.backend.Info()
+	o := environ.Options{
+		OS: info.OS, Passthrough: s.EnvPassthrough, Set: s.EnvSet, Reserved: s.ReservedEnv,
+		Python: info.Python.Path, Staging: staging, Strict: s.Mode == config.Strict,
+		Home: info.Scratch, HomeBad: info.NoHome, Timezone: s.Timezone, RPC: rpc,
+	}
+	if !o.Strict {
+		o.Cwd = info.Dir
+	}
+	if !info.SameHost {
+		o.Host = e.options.Environ
+	}
+	return environ.Build(info.Env, o)
+}
+
+// toolEnv is where tool calls act.
+func (e *Env) toolEnv(vars map[string]string, dir string, spills []string) *tool.Env {
+	return &tool.Env{
+		Backend: e.backend, Dir: dir, Environ: vars, Grace: e.options.Settings.KillGrace, Files: e.files,
+		Spills: func(path string) bool { return slices.Contains(spills, path) },
+	}
+}
+
+// tee writes to all of several writers that never fail.
+type tee []io.Writer
+
+func (t tee) Write(p []byte) (int, error) {
+	for _, w := range t {
+		_, _ = w.Write(p)
+	}
+	return len(p), nil
+}
+
+// fragile writes to a writer until that fails.
+type fragile struct {
+	w   io.Writer
+	err error
+}
+
+func (f *fragile) Write(p []byte) (int, error) {
+	if f.err == nil {
+		_, f.err = f.w.Write(p)
+	}
+	return len(p), nil
+}

@@ -1,0 +1,161 @@
+package hermes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/config"
+	"github.com/hermes-exec/hermes-exec/kernel"
+)
+
+// usageError is a mistake of the caller.
+type usageError struct{ error }
+
+// Unwrap returns the mistake.
+func (e usageError) Unwrap() error { return e.error }
+
+// errNoCode answers a script that is empty. Programs match on its first words.
+var errNoCode = errors.New("No code provided. The parameter `code` is required: " + //nolint:staticcheck // fixed wording
+	"pass the Python source of the script to run")
+
+// Failed is the result of a run that did not come about because of err, which Open returned or
+// which stands for a mistake of the caller: *config.ValueError, *config.FileError.
+func Failed(err error) *Result {
+	r := &Result{}
+	r.fail(err)
+	r.mark(err)
+	return r
+}
+
+// fail puts an error that is not the script's own into the result.
+func (r *Result) fail(err error) {
+	r.ErrorKind, r.Error = kindOf(err), err.Error()
+	switch r.ErrorKind {
+	case KindTimeout:
+		r.Status = Timeout
+		if limit, ok := errors.AsType[*timeoutError](err); ok {
+			r.Error = limit.Error()
+		}
+	case KindInterrupted:
+		r.Status = Interrupted
+		r.Error = "Script was interrupted."
+		if reason := interruption(err); reason != "" {
+			r.Error = "Script was interrupted: " + reason
+		}
+	default:
+		r.Status = Failure
+	}
+}
+
+// mark ends the output of a run that was ended with what ended it.
+func (r *Result) mark(err error) {
+	switch r.Status {
+	case Timeout:
+		r.Output = below(r.Output, "\n⏰ "+r.Error)
+	case Interrupted:
+		marker := "[execution interrupted]"
+		if reason := interruption(err); reason != "" {
+			marker = "[execution interrupted — " + reason + "]"
+		}
+		r.Output = below(r.Output, marker)
+	case Success, Failure:
+	}
+}
+
+// below puts text on a line of its own after what was printed.
+func below(printed, text string) string {
+	switch {
+	case printed == "":
+		return strings.TrimLeft(text, "\n")
+	case strings.HasSuffix(printed, "\n"):
+		return printed + text
+	default:
+		return printed + "\n" + text
+	}
+}
+
+// interruption is the reason that the caller gave, "" if there is none.
+func interruption(err error) string {
+	if i := (*kernel.Interrupt)(nil); errors.As(err, &i) {
+		return i.Reason
+	}
+	return ""
+}
+
+// kindOf says what kind of failure err is, as long as it is not the script's.
+func kindOf(err error) ErrorKind {
+	switch {
+	case errors.As(err, new(*timeoutError)):
+		return KindTimeout
+	case errors.As(err, new(*kernel.Interrupt)), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return KindInterrupted
+	case errors.Is(err, config.ErrUnsafe):
+		return KindPolicy
+	case errors.As(err, new(usageError)), errors.As(err, new(*config.ValueError)), errors.As(err, new(*config.FileError)):
+		return KindUsage
+	case errors.Is(err, backend.ErrNoPython):
+		return KindPython
+	case errors.Is(err, errTransport):
+		return KindTransport
+	default:
+		return KindBackend
+	}
+}
+
+// judge says how a script ended by itself. Stderr is what it printed there.
+func (r *Result) judge(exit *backend.ExitError, stderr string) {
+	if exit == nil {
+		r.Status = Success
+		return
+	}
+	r.Status = Failure
+	switch {
+	case exit.OOMKilled:
+		r.ErrorKind, r.Error = KindOOM, "Script was killed: out of memory."
+	case exit.Signal == backend.Kill:
+		r.ErrorKind, r.Error = KindSignal, "Script was killed by signal 9 (SIGKILL), which nobody here sent: likely memory ran out."
+	case exit.Signal != 0:
+		r.ErrorKind, r.Error = KindSignal, fmt.Sprintf("Script was killed by signal %d%s.", int(exit.Signal), signalName(exit.Signal))
+	default:
+		r.ErrorKind, r.Error = KindScript, strings.TrimRight(strings.TrimLeft(stderr, "\r\n"), " \t\r\n")
+		if r.Error == "" {
+			r.Error = fmt.Sprintf("Script exited with code %d", exit.Code)
+		}
+	}
+}
+
+// signalName is the name of a signal that ends scripts, in brackets.
+func signalName(s backend.Signal) string {
+	names := map[backend.Signal]string{
+		1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
+		11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM", 24: "SIGXCPU", 25: "SIGXFSZ", 31: "SIGSYS",
+	}
+	if name := names[s]; name != "" {
+		return " (" + name + ")"
+	}
+	return ""
+}
+
+// ended is the cause of ctx, if that has ended, else err.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// joined is the text of several errors of one teardown.
+func joined(errs []error) string {
+	texts := make([]string, len(errs))
+	for i, err := range errs {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+var _ multierror.ErrorFormatFunc = joined
