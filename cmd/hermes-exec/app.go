@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/hermes-exec/hermes-exec/backend/all"
+	"github.com/hermes-exec/hermes-exec/config"
+	"github.com/hermes-exec/hermes-exec/internal/logfile"
+)
+
+// app is one call of the program.
+type app struct {
+	in      io.Reader
+	out     *outlet
+	err     io.Writer
+	environ map[string]string
+	dir     string // the caller's working directory
+	args    []string
+
+	settings []config.Flag // flags that are settings, in the order in which they were given
+	logFile  *logfile.File
+	log      *slog.Logger
+}
+
+// run is the program: it returns the exit status and leaves nothing behind.
+func run(args []string, in io.Reader, out, err io.Writer, environ []string) int {
+	a := &app{
+		in: in, out: &outlet{w: out}, err: err,
+		environ: variables(environ), args: args, log: slog.New(slog.DiscardHandler),
+	}
+	defer a.closeLog()
+	dir, failure := os.Getwd()
+	if failure != nil {
+		return a.finish(usagef("the working directory cannot be told (%v): change to one that exists", failure))
+	}
+	a.dir = dir
+	c := a.program()
+	return a.finish(c.Run(append([]string{c.Name}, withCommand(c, args)...)))
+}
+
+// variables turns the environment into a map. The first of two equal names wins, as in getenv.
+func variables(environ []string) map[string]string {
+	m := make(map[string]string, len(environ))
+	for _, entry := range environ {
+		// Windows has entries like "=C:=C:\dir", whose name is empty for Cut.
+		if name, value, ok := strings.Cut(entry, "="); ok && name != "" {
+			if _, seen := m[name]; !seen {
+				m[name] = value
+			}
+		}
+	}
+	return m
+}
+
+// withCommand puts the command run in front of arguments that name none: hermes-exec [flags] FILE.
+func withCommand(c *cli.App, args []string) []string {
+	switch {
+	case len(args) == 0:
+		return []string{"run"}
+	case slices.Contains([]string{"help", "h", "-h", "-help", "--help"}, args[0]), c.Command(args[0]) != nil:
+		return args
+	case slices.Contains([]string{"-version", "--version"}, args[0]):
+		return append([]string{"version"}, args[1:]...)
+	default:
+		return append([]string{"run"}, args...)
+	}
+}
+
+// program describes the command line.
+func (a *app) program() *cli.App {
+	c := &cli.App{
+		Name:      "hermes-exec",
+		Usage:     "run Python that a model wrote, with host tools as ordinary functions",
+		UsageText: "hermes-exec [run] [flags] FILE|- [-- ARGS...]\nhermes-exec COMMAND [flags]",
+		Description: strings.Join([]string{
+			"hermes-exec job.py                       run a script",
+			"hermes-exec < job.py                     the same, from stdin",
+			"hermes-exec --output json --timeout 60s job.py -- --fast",
+			"hermes-exec doctor                       what can be used here",
+		}, "\n"),
+		Commands: []*cli.Command{
+			a.runCommand(), a.doctorCommand(), a.stubsCommand(), a.schemaCommand(), a.toolsCommand(),
+			a.configCommand(), a.logsCommand(), a.versionCommand(),
+		},
+		Reader: a.in, Writer: a.out, ErrWriter: a.err,
+		HideVersion:    true,
+		OnUsageError:   onUsageError,
+		ExitErrHandler: func(*cli.Context, error) {}, // the default exits
+	}
+	for _, command := range c.Commands {
+		strict(command)
+	}
+	return c
+}
+
+// strict makes a command and those below it report mistakes instead of printing help.
+func strict(c *cli.Command) {
+	c.OnUsageError = onUsageError
+	c.HideHelpCommand = true
+	for _, sub := range c.Subcommands {
+		strict(sub)
+	}
+}
+
+// load computes the settings from what has been parsed.
+func (a *app) load(c *cli.Context) (*config.Loaded, error) {
+	loaded, err := config.Load(config.Input{
+		Flags:    a.settings,
+		Environ:  a.environ,
+		File:     c.String("config"),
+		Dir:      a.dir,
+		Backends: all.Names(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := a.openLog(loaded.Settings.Home, a.option(c, "log-level")); err != nil {
+		return nil, err
+	}
+	for _, note := range loaded.Notes {
+		a.log.Debug(note)
+	}
+	return loaded, nil
+}
+
+// option returns a flag that is no setting: what was given, else HERMES_EXEC_ and its name.
+func (a *app) option(c *cli.Context, name string) string {
+	if c.IsSet(name) {
+		return c.String(name)
+	}
+	return a.environ["HERMES_EXEC_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))]
+}
+
+// isOn is option for a switch: any value but 0 and false switches it on.
+func (a *app) isOn(c *cli.Context, name string) bool {
+	if c.IsSet(name) {
+		return c.Bool(name)
+	}
+	value := a.option(c, name)
+	return value != "" && value != "0" && value != "false"
+}
+
+// logPath is where the log lies.
+func logPath(home string) string { return filepath.Join(home, "logs", "agent.log") }
+
+// openLog makes a.log write records of that level and above; "" is info.
+func (a *app) openLog(home, level string) error {
+	at, err := logLevel(level)
+	if err != nil || home == "" {
+		return err
+	}
+	a.logFile = &logfile.File{Path: logPath(home)}
+	a.log = slog.New(slog.NewTextHandler(a.logFile, &slog.HandlerOptions{Level: at}))
+	return nil
+}
+
+// closeLog closes what openLog opened.
+func (a *app) closeLog() {
+	if a.logFile == nil {
+		return
+	}
+	if err := a.logFile.Close(); err != nil {
+		fmt.Fprintf(a.err, "hermes-exec: close the log: %v\n", err)
+	}
+}
+
+// logLevel reads a level; "" is info.
+func logLevel(text string) (level slog.Level, err error) {
+	if text == "" {
+		return slog.LevelInfo, nil
+	}
+	if err := level.UnmarshalText([]byte(text)); err != nil {
+		return 0, usagef("unknown log level %q: debug, info, warn or error", text)
+	}
+	return level, nil
+}
+
+// noArguments refuses arguments of a command that takes none.
+func noArguments(action func(context.Context, *cli.Context) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if c.Args().Present() {
+			return usagef("unexpected argument %q: %s takes none", c.Args().First(), c.Command.Name)
+		}
+		return action(c.Context, c)
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	hermes "github.com/hermes-exec/hermes-exec"
+)
+
+// Exit statuses of hermes-exec that no result has.
+const (
+	exitError       = 1   // of a tool that was called from the shell
+	exitFailed      = 125 // hermes-exec itself
+	exitInterrupted = 130
+)
+
+// statusError is an exit status whose reason has been told already.
+type statusError int
+
+// Error is not shown to anybody.
+func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// usageError is a mistake of the caller.
+type usageError struct{ text string }
+
+// Error says what is wrong.
+func (e usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Sprintf(format, args...)} }
+
+// onUsageError turns what the flag parser says into our words.
+func onUsageError(c *cli.Context, err error, _ bool) error {
+	text := err.Error()
+	text = strings.Replace(text, "flag provided but not defined: -", "unknown flag --", 1)
+	text = strings.Replace(text, "flag needs an argument: -", "a value is missing after --", 1)
+	text = strings.Replace(text, " for -", " for --", 1)
+	return usagef("%s: see %s --help", text, c.Command.HelpName)
+}
+
+// finish reports how the call ended and returns its exit status.
+func (a *app) finish(err error) int {
+	status := a.report(err)
+	broken := a.out.failure()
+	switch {
+	case broken == nil:
+		return status
+	case readerGone(broken):
+		return exitInterrupted // quietly: the reader has seen enough
+	default:
+		a.complain("write the output: " + broken.Error())
+		return exitFailed
+	}
+}
+
+// report tells an error that has not been told, as a result where a result was asked for.
+func (a *app) report(err error) int {
+	var told statusError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &told):
+		return int(told)
+	}
+	r := failure(err)
+	a.newSink(a.wantedFormat(), false).finish(r)
+	return r.ExitStatus()
+}
+
+// failure is the result of a call that failed before a script could run.
+func failure(err error) *hermes.Result {
+	if errors.As(err, new(usageError)) || errors.As(err, new(cli.ExitCoder)) { // the parser has some of its own
+		return &hermes.Result{Status: hermes.Failure, ErrorKind: hermes.KindUsage, Error: err.Error()}
+	}
+	return hermes.Failed(err)
+}
+
+// complain prints a message, each of its lines prefixed.
+func (a *app) complain(text string) {
+	for line := range strings.Lines(text) {
+		fmt.Fprintf(a.err, "hermes-exec: %s\n", strings.TrimRight(line, "\n"))
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/hermes-exec/hermes-exec/backend/all"
+	"github.com/hermes-exec/hermes-exec/config"
+)
+
+// setting is a flag that package config understands: it is recorded as it was given, and checked
+// with the other places that can say the same.
+type setting struct {
+	name string
+	into *[]config.Flag
+}
+
+// Set records one use of the flag.
+func (s *setting) Set(value string) error {
+	*s.into = append(*s.into, config.Flag{Name: s.name, Value: value})
+	return nil
+}
+
+// String is empty: help shows no default but the one in the usage text.
+func (s *setting) String() string { return "" }
+
+// settingFlags are the flags of every command that needs the settings.
+func (a *app) settingFlags() []cli.Flag {
+	d := config.Defaults()
+	flags := []cli.Flag{}
+	for _, f := range []struct{ name, usage string }{
+		{"backend", fmt.Sprintf("run scripts in `NAME`, which is one of: %s (default %s)", strings.Join(all.Names(), ", "), d.Backend)},
+		{"transport", fmt.Sprintf("carry tool calls by `NAME`, which is one of: auto, uds, tcp, file (default %s)", d.Transport)},
+		{"mode", fmt.Sprintf("`MODE` is project, for this directory and its interpreter, or strict, for a private one (default %s)", d.Mode)},
+		{"cwd", "run in `DIR`"},
+		{"python", "use the interpreter at `PATH`"},
+		{"timeout", fmt.Sprintf("end a run after `TIME`, in seconds or as in 90s or 5m (default %g)", d.Timeout.Seconds())},
+		{"max-tool-calls", fmt.Sprintf("allow `N` tool calls in a run (default %d)", d.MaxToolCalls)},
+		{"tools", "enable only the tools `A,B,C` (default all)"},
+		{"env", "pass a variable through, or set it: `NAME[=VALUE]`; may be repeated"},
+		{"skill", "pass through what the SKILL.md at `PATH` requires; may be repeated"},
+	} {
+		flags = append(flags, &cli.GenericFlag{Name: f.name, Usage: f.usage, Value: &setting{f.name, &a.settings}})
+	}
+	return append(
+		flags,
+		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of $HERMES_HOME/config.yaml"},
+		&cli.StringFlag{Name: "log-level", Usage: "record in the log what is at least of `LEVEL`: debug, info, warn or error (default info)"},
+	)
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"syscall"
+)
+
+// outlet is the program's stdout. When nobody reads it any more (hermes-exec … | head) or the disk
+// is full, the first failed write calls broken, so that the run ends instead of talking to nobody;
+// later writes are swallowed. It is safe for concurrent use.
+type outlet struct {
+	w io.Writer
+
+	mu     sync.Mutex
+	broken func(error)
+	err    error
+}
+
+// Write writes, or discards if writing failed before.
+func (o *outlet) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil {
+		return len(p), nil
+	}
+	n, err := o.w.Write(p)
+	if err == nil {
+		return n, nil
+	}
+	o.err = err
+	if o.broken != nil {
+		o.broken(err)
+	}
+	return len(p), nil
+}
+
+// onBroken sets what the first failed write calls, and calls it at once if that has happened.
+func (o *outlet) onBroken(f func(error)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.broken = f
+	if o.err != nil {
+		f(o.err)
+	}
+}
+
+// failure returns what the first failed write said.
+func (o *outlet) failure() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
+// readerGone reports whether err says that nobody reads any more.
+func readerGone(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	hermes "github.com/hermes-exec/hermes-exec"
+)
+
+// maxInput is the longest text that is taken from stdin, in bytes. Nobody writes one so long: it is
+// data that went the wrong way.
+const maxInput = 64 << 20
+
+func (a *app) runCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "run a script; the command itself may be left out",
+		UsageText: "hermes-exec [run] [flags] FILE|- [-- ARGS...]",
+		Description: strings.Join([]string{
+			"Flags stand before FILE, arguments of the script after --. Without FILE, or with -, the",
+			"script is read from stdin. The exit status is the script's own; 124 is a timeout, 130 an",
+			"interrupt, 125 a failure of hermes-exec, 126 a refusal by policy, 127 no usable Python,",
+			"2 a mistake on the command line.",
+			"",
+			"Examples:",
+			"  hermes-exec run job.py",
+			"  hermes-exec run --timeout 60 --tools read_file,terminal job.py -- --fast src",
+			"  hermes-exec run --output json --trace < job.py",
+		}, "\n"),
+		Flags: append(
+			a.settingFlags(),
+			&cli.StringFlag{Name: "stdin", Usage: "give the script `FILE` as stdin, or with - that of this program (default empty)"},
+			&cli.StringSliceFlag{Name: "spill", Usage: "let the script read the spill file `PATH` of an earlier run; may be repeated"},
+			&cli.StringFlag{Name: "output", Usage: "print `FORMAT`: text, json or ndjson (default text)"},
+			&cli.BoolFlag{Name: "trace", DisableDefaultText: true, Usage: "list the tool calls in the result"},
+			&cli.BoolFlag{Name: "quiet", DisableDefaultText: true, Usage: "print no warnings and hints, only errors"},
+		),
+		Action: a.run,
+	}
+}
+
+// run is the command run.
+func (a *app) run(c *cli.Context) error {
+	format, err := parseFormat(a.option(c, "output"))
+	if err != nil {
+		return err
+	}
+	s, err := a.script(c)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	loaded, err := a.load(c)
+	if err != nil {
+		return err
+	}
+	s.Trace, s.Spills = a.isOn(c, "trace"), c.StringSlice("spill")
+	return a.execute(c.Context, a.options(loaded), s.Script, a.newSink(format, a.isOn(c, "quiet")))
+}
+
+// script is what to run, with the files that are open for it.
+type script struct {
+	hermes.Script
+	stdin *os.File
+}
+
+func (s *script) close() {
+	if s.stdin != nil {
+		s.stdin.Close()
+	}
+}
+
+// script reads the command line from FILE on.
+func (a *app) script(c *cli.Context) (*script, error) {
+	file, args, err := splitArgs(c.Args().Slice(), c.App)
+	if err != nil {
+		return nil, err
+	}
+	s := &script{Script: hermes.Script{Args: args}}
+	if file == "" && a.onTerminal() {
+		return nil, usagef("no script: name a FILE, or give the script on stdin; see hermes-exec --help")
+	}
+	fromStdin := file == "" || file == "-"
+	if fromStdin {
+		s.Code, err = readAll(a.in)
+	} else if _, err = os.Stat(file); err != nil {
+		err = a.noScript(c, file, err)
+	} else {
+		s.File = file
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, a.openStdin(s, a.option(c, "stdin"), fromStdin)
+}
+
+// splitArgs separates FILE from the script's arguments. Whatever else stands after FILE is refused:
+// a misplaced flag must not change where or how a script runs without a word.
+func splitArgs(args []string, program *cli.App) (file string, rest []string, err error) {
+	if len(args) == 0 {
+		return "", nil, nil
+	}
+	file, rest = args[0], args[1:]
+	switch {
+	case len(rest) == 0:
+		return file, nil, nil
+	case rest[0] == "--":
+		return file, rest[1:], nil
+	case program.Command(file) != nil:
+		return "", nil, usagef("the command %s comes first and its flags follow: hermes-exec %s [flags] …", file, file)
+	case strings.HasPrefix(rest[0], "-"):
+		return "", nil, usagef("unexpected %q after %s: flags stand before FILE, arguments of the script after --", rest[0], file)
+	default:
+		return "", nil, usagef("unexpected argument %q after %s: arguments of the script stand after --", rest[0], file)
+	}
+}
+
+// onTerminal reports whether a person would have to type the script.
+func (a *app) onTerminal() bool {
+	f, ok := a.in.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// readAll reads stdin, to which nobody meant to give more than maxInput.
+func readAll(in io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	switch {
+	case err != nil:
+		return nil, usagef("read stdin: %v", err)
+	case len(data) > maxInput:
+		return nil, usagef("stdin is longer than %d MiB", maxInput>>20)
+	}
+	return data, nil
+}
+
+// noScript says why FILE cannot be run. A single word is more likely a command that does not exist.
+func (a *app) noScript(c *cli.Context, name string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(name, `./\`) {
+		return usagef("read the script: %v", err)
+	}
+	commands := []string{}
+	for _, command := range c.App.VisibleCommands() {
+		commands = append(commands, command.Name)
+	}
+	slices.Sort(commands)
+	return usagef("%s is neither a file here nor a command; the commands are %s", name, strings.Join(commands, ", "))
+}
+
+// openStdin opens what --stdin names.
+func (a *app) openStdin(s *script, name string, scriptFromStdin bool) (err error) {
+	switch {
+	case name == "":
+		return nil
+	case name != "-":
+		if s.stdin, err = os.Open(name); err != nil {
+			return usagef("--stdin: %v", err)
+		}
+		s.Stdin = s.stdin
+	case scriptFromStdin:
+		return usagef("--stdin -: stdin is the script already: name a FILE to run")
+	default:
+		s.Stdin = a.in
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	hermes "github.com/hermes-exec/hermes-exec"
+)
+
+// sink shows a run: attach before it begins, finish once at its end.
+type sink interface {
+	attach(s *hermes.Script)
+	finish(r *hermes.Result)
+}
+
+func (a *app) newSink(f format, quiet bool) sink {
+	switch f {
+	case formatJSON:
+		return jsonSink{a}
+	case formatNDJSON:
+		return &ndjsonSink{app: a}
+	default:
+		return textSink{app: a, quiet: quiet}
+	}
+}
+
+// textSink passes the script's output on as it comes, on the same streams.
+type textSink struct {
+	app   *app
+	quiet bool
+}
+
+func (s textSink) attach(script *hermes.Script) { script.Stdout, script.Stderr = s.app.out, s.app.err }
+
+// finish tells what the streams did not: an exception and an exit status have been told by Python.
+func (s textSink) finish(r *hermes.Result) {
+	if !s.quiet {
+		s.notes(r)
+	}
+	if r.Error != "" && r.ErrorKind != hermes.KindScript {
+		s.app.complain(r.Error)
+	}
+	if r.Hint != "" && !s.quiet {
+		s.app.complain("hint: " + r.Hint)
+	}
+}
+
+// notes prints warnings and fallbacks.
+func (s textSink) notes(r *hermes.Result) {
+	for _, f := range r.Fallback {
+		s.app.complain(fmt.Sprintf("fallback: %s instead of %s: %s", f.To, f.From, f.Reason))
+	}
+	for line := range strings.Lines(r.Warning) {
+		s.app.complain("warning: " + line)
+	}
+}
+
+// jsonSink prints the result on one line.
+type jsonSink struct{ app *app }
+
+func (s jsonSink) attach(*hermes.Script) {}
+
+func (s jsonSink) finish(r *hermes.Result) { s.app.printLine(r) }
+
+// ndjsonSink prints every event on one line; the last is the result.
+type ndjsonSink struct {
+	app  *app
+	over bool // the result was an event
+}
+
+func (s *ndjsonSink) attach(script *hermes.Script) {
+	script.Stream = true
+	script.Events = func(e hermes.Event) {
+		s.over = s.over || e.Type == hermes.EventResult
+		s.app.printLine(e)
+	}
+}
+
+// finish prints the result of a run that did not begin.
+func (s *ndjsonSink) finish(r *hermes.Result) {
+	if !s.over {
+		s.app.printLine(hermes.Event{Type: hermes.EventResult, Result: r})
+	}
+}
+
+// printLine prints a result or an event.
+func (a *app) printLine(v any) {
+	line, err := hermes.JSON(v)
+	if err != nil {
+		a.complain(err.Error())
+		return
+	}
+	write(a.out, append(line, '\n'))
+}
+
+// write drops its error: the outlet keeps the first of stdout, and there is nobody to tell that
+// stderr is gone.
+func write(w io.Writer, p []byte) { _, _ = w.Write(p) }

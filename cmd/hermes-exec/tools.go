@@ -1,0 +1,207 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	hermes "github.com/hermes-exec/hermes-exec"
+	"github.com/hermes-exec/hermes-exec/config"
+	"github.com/hermes-exec/hermes-exec/schema"
+	"github.com/hermes-exec/hermes-exec/stubgen"
+	"github.com/hermes-exec/hermes-exec/tool"
+)
+
+func (a *app) stubsCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "stubs",
+		Usage:       "print the hermes_tools.py that a script would get",
+		UsageText:   "hermes-exec stubs [flags]",
+		Description: "hermes-exec stubs --tools read_file,terminal > hermes_tools.py",
+		Flags:       a.settingFlags(),
+		Action: noArguments(func(_ context.Context, c *cli.Context) error {
+			loaded, err := a.load(c)
+			if err != nil {
+				return err
+			}
+			registry, err := a.registry(loaded)
+			if err != nil {
+				return err
+			}
+			source, err := stubgen.Generate(registry.Specs())
+			if err != nil {
+				return err
+			}
+			write(a.out, source)
+			return nil
+		}),
+	}
+}
+
+func (a *app) schemaCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "schema",
+		Usage:       "print the execute_code tool for a model",
+		UsageText:   "hermes-exec schema [--format openai|anthropic|mcp] [flags]",
+		Description: "hermes-exec schema --format anthropic --tools read_file,terminal",
+		Flags: append(
+			a.settingFlags(),
+			&cli.StringFlag{Name: "format", Usage: "print `FORMAT`: openai, anthropic or mcp (default openai)"},
+		),
+		Action: noArguments(a.schema),
+	}
+}
+
+func (a *app) schema(_ context.Context, c *cli.Context) error {
+	f := schema.Format(cmp.Or(c.String("format"), string(schema.OpenAI)))
+	if !slices.Contains(schema.Formats(), f) {
+		return usagef("--format: unknown format %q: openai, anthropic or mcp", f)
+	}
+	loaded, err := a.load(c)
+	if err != nil {
+		return err
+	}
+	registry, err := a.registry(loaded)
+	if err != nil {
+		return err
+	}
+	s := loaded.Settings
+	data, err := schema.Build(f, schema.Options{
+		Specs: registry.Specs(), Mode: s.Mode, Timeout: s.Timeout, MaxToolCalls: s.MaxToolCalls, MaxStdout: s.MaxStdout,
+	})
+	if err != nil {
+		return err
+	}
+	return a.printIndented(data)
+}
+
+// printIndented prints JSON for people.
+func (a *app) printIndented(v any) error {
+	e := json.NewEncoder(a.out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+func (a *app) toolsCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "tools",
+		Usage:     "list the tools, or call one",
+		UsageText: "hermes-exec tools list [flags]\nhermes-exec tools call [flags] NAME JSON|-",
+		Subcommands: []*cli.Command{
+			{
+				Name:        "list",
+				Usage:       "print the tools that a script can call",
+				UsageText:   "hermes-exec tools list [flags]",
+				Description: "hermes-exec tools list --tools read_file,terminal",
+				Flags:       a.settingFlags(),
+				Action:      noArguments(a.listTools),
+			},
+			{
+				Name:      "call",
+				Usage:     "call one tool as a script would",
+				UsageText: "hermes-exec tools call [flags] NAME JSON|-",
+				Description: "The result is printed as one line of JSON. A result with an error has exit status 1.\n\n" +
+					"hermes-exec tools call read_file '{\"path\": \"go.mod\", \"limit\": 1}'",
+				Flags:  a.settingFlags(),
+				Action: a.callTool,
+			},
+		},
+		Action: subcommandNeeded("list or call"),
+	}
+}
+
+// subcommandNeeded answers a command that does nothing by itself.
+func subcommandNeeded(names string) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if c.Args().Present() {
+			return usagef("unknown command %q of %s: %s", c.Args().First(), c.Command.Name, names)
+		}
+		return usagef("%s what? %s", c.Command.Name, names)
+	}
+}
+
+// registry is the set of enabled tools; what is odd about it is told.
+func (a *app) registry(loaded *config.Loaded) (*tool.Registry, error) {
+	registry, warnings, err := tool.NewRegistry(tool.Seven(), loaded.Settings.Tools)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range append(loaded.Settings.Warnings, warnings...) {
+		a.complain("warning: " + w)
+	}
+	return registry, nil
+}
+
+func (a *app) listTools(_ context.Context, c *cli.Context) error {
+	loaded, err := a.load(c)
+	if err != nil {
+		return err
+	}
+	registry, err := a.registry(loaded)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, s := range registry.Specs() {
+		signature, err := tool.Signature(s)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s\t%s\n", s.Name, summary(s))
+		fmt.Fprintf(w, "\t%s\n\treturns %s\n", signature, s.Returns)
+	}
+	return w.Flush()
+}
+
+// summary is one line about a tool.
+func summary(s tool.Spec) string {
+	if s.Unconfigured == "" {
+		return s.Summary
+	}
+	return s.Summary + " Not configured: " + s.Unconfigured + "."
+}
+
+// callTool calls one tool in an environment opened for it.
+func (a *app) callTool(c *cli.Context) error {
+	if c.NArg() != 2 {
+		return usagef("tools call takes the NAME of a tool and its arguments as JSON, or - to read them from stdin")
+	}
+	name, args := c.Args().Get(0), []byte(c.Args().Get(1))
+	if string(args) == "-" {
+		var err error
+		if args, err = readAll(a.in); err != nil {
+			return err
+		}
+	}
+	if !json.Valid(args) {
+		return usagef("the arguments of %s are not JSON: %s", name, shorten(string(args)))
+	}
+	loaded, err := a.load(c)
+	if err != nil {
+		return err
+	}
+	return a.withEnv(c.Context, a.options(loaded), func(ctx context.Context, env *hermes.Env) error {
+		result, err := env.Call(ctx, name, args)
+		if err != nil {
+			return errors.Join(a.printJSON(map[string]string{"error": err.Error()}), statusError(exitError))
+		}
+		write(a.out, append(result, '\n'))
+		return nil
+	})
+}
+
+// shorten cuts a text for a message.
+func shorten(text string) string {
+	const most = 60
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "…"
+	}
+	return fmt.Sprintf("%q", text)
+}
