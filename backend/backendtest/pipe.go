@@ -47,8 +47,11 @@ func Pipe(ctx context.Context, cfg PipeConfig) (*guest.Guest, error) {
 	return guest.Open(ctx, link, opt)
 }
 
-// pipeLink is the agent's stdio. Its Close kills nothing: as on a remote host, the end of the link is
-// all that the agent learns.
+// pipeKill is how long an agent may outlive its link. As on a remote host, the end of the link is all
+// that it learns; the kill is the second line, which every backend has, for one that is stopped.
+const pipeKill = 6 * time.Second
+
+// pipeLink is the agent's stdio.
 type pipeLink struct {
 	cmd           *exec.Cmd
 	stdin, stdout *os.File
@@ -81,6 +84,8 @@ func (l *pipeLink) Close() error {
 	l.once.Do(func() {
 		_ = l.stdin.Close()
 		_ = l.stdout.Close()
+		late := time.AfterFunc(pipeKill, func() { _ = l.cmd.Process.Kill() })
+		defer late.Stop()
 		_ = l.cmd.Wait()
 	})
 	return nil

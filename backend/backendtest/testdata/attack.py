@@ -10,6 +10,8 @@ import sys
 import time
 
 victim, number = sys.argv[1], int(sys.argv[2])
+# Nobody is left to end this script when both are killed.
+LIFE = 1 if victim == "both" else 600
 
 
 def parent(pid):
@@ -29,7 +31,7 @@ if os.fork() == 0:
     if os.fork() != 0:
         os._exit(0)
     os.write(up, b".")
-    time.sleep(600)
+    time.sleep(LIFE)
 os.read(seen, 1)
 print("attack", flush=True)
 sys.stdin.readline()
@@ -38,4 +40,4 @@ for pid in victims:
         sys.exit("there is nobody above")
     os.kill(pid, number)
 print("attacked", flush=True)
-time.sleep(600)
+time.sleep(LIFE)
