@@ -170,14 +170,17 @@ func (f *Files) takeIdle() (*helper, error) {
 	if f.closed {
 		return nil, net.ErrClosed
 	}
-	n := len(f.idle)
-	if n == 0 {
-		return nil, nil
+	for n := len(f.idle); n > 0; n = len(f.idle) {
+		h := f.idle[n-1]
+		f.idle = f.idle[:n-1]
+		if h.ended() {
+			f.ending.Go(h.kill)
+			continue
+		}
+		f.busy[h] = true
+		return h, nil
 	}
-	h := f.idle[n-1]
-	f.idle = f.idle[:n-1]
-	f.busy[h] = true
-	return h, nil
+	return nil, nil
 }
 
 // put keeps a helper for the next call, or ends it.

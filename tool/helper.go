@@ -78,6 +78,9 @@ func (h *helper) ask(ctx context.Context, line []byte) ([]byte, error) {
 	if !stop() {
 		return nil, context.Cause(ctx)
 	}
+	if errors.Is(err, io.ErrClosedPipe) {
+		err = fmt.Errorf("%w: it was closed", errBroken)
+	}
 	return answer, err
 }
 
@@ -85,11 +88,7 @@ func (h *helper) exchange(line []byte) ([]byte, error) {
 	if _, err := h.in.Write(append(line, '\n')); err != nil {
 		return nil, err
 	}
-	answer, err := readLine(h.out, maxAnswer)
-	if errors.Is(err, io.ErrClosedPipe) {
-		err = fmt.Errorf("%w: it was closed", errBroken)
-	}
-	return answer, err
+	return readLine(h.out, maxAnswer)
 }
 
 // readLine reads a line of at most limit bytes and returns it without its end. It is never empty.
@@ -109,6 +108,16 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 		default:
 			return line[:len(line)-1], nil
 		}
+	}
+}
+
+// ended tells whether the process is known to be gone.
+func (h *helper) ended() bool {
+	select {
+	case <-h.gone:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -72,14 +71,14 @@ func (terminalTool) Call(ctx context.Context, env *Env, args json.RawMessage) (j
 		return nil, fmt.Errorf("terminal: %w", err)
 	}
 	defer cancel()
-	result, err := a.run(limited, env)
+	out, code, err := a.run(limited, env)
 	if ctx.Err() != nil { // not by our timeout
 		return nil, fmt.Errorf("terminal: the run ended first: %w", context.Cause(ctx))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("terminal: %w", err)
 	}
-	return result.encode()
+	return terminalReply(out, code)
 }
 
 // limit derives the context that has the command's own timeout.
@@ -97,26 +96,27 @@ func (a *terminalArgs) limit(ctx context.Context) (context.Context, context.Canc
 	return limited, cancel, nil
 }
 
-func (a *terminalArgs) run(ctx context.Context, env *Env) (*terminalResult, error) {
+// run returns what the command printed, and its exit code.
+func (a *terminalArgs) run(ctx context.Context, env *Env) (ends, int, error) {
 	cmd, err := a.command(ctx, env)
 	if err != nil {
-		return nil, err
+		return ends{}, 0, err
 	}
 	var out output
 	cmd.Stdout, cmd.Stderr = &out, &out
 	p, err := backend.Run(ctx, env.Backend, cmd, func(error) backend.Stop { return backend.Stop{Grace: env.Grace} })
 	if p == nil {
-		return nil, a.notStarted(cmd.Dir, err)
+		return ends{}, 0, notStarted(cmd.Dir, err)
 	}
 	code, err := exitCode(err)
 	if err != nil {
-		return nil, err
+		return ends{}, 0, err
 	}
 	counts, _ := p.Output()
-	return &terminalResult{Output: out.text(counts.Omitted), ExitCode: code, Truncated: counts.Omitted > 0}, nil
+	return out.take(counts.Omitted), code, nil
 }
 
-func (a *terminalArgs) notStarted(dir string, err error) error {
+func notStarted(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) { // the shell was seen to exist
 		return fmt.Errorf("cannot run in the directory %s: %w", dir, err)
 	}
@@ -178,18 +178,14 @@ func exitCode(err error) (int, error) {
 	}
 }
 
-// encode returns the result as JSON, with its output cut until it fits a reply.
-func (r *terminalResult) encode() (json.RawMessage, error) {
+// terminalReply returns the result as JSON, with more of the output cut until it fits a reply.
+func terminalReply(out ends, code int) (json.RawMessage, error) {
 	for {
-		line, err := encode(r)
+		line, err := encode(terminalResult{Output: out.text(), ExitCode: code, Truncated: out.omitted > 0})
 		if err != nil || len(line) <= maxReply {
 			return line, err
 		}
-		keep := int(float64(len(r.Output)) * maxReply / float64(len(line)) * 0.9)
-		head, tail := keep/5*2, keep-keep/5*2
-		text := []byte(r.Output)
-		r.Output = joinCut(text[:head], text[len(text)-tail:], int64(len(text)-keep))
-		r.Truncated = true
+		out = out.cut(0.95 * maxReply / float64(len(line)))
 	}
 }
 
@@ -222,28 +218,4 @@ func (s *shellProbe) find(ctx context.Context, env *Env) (string, error) {
 	defer s.mu.Unlock()
 	s.shell = shell
 	return shell, nil
-}
-
-// output collects what a command prints. A command that could not be killed may still print when
-// its output is taken.
-type output struct {
-	mu   sync.Mutex
-	data bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.data.Write(p)
-}
-
-// text returns what was printed, as UTF-8.
-func (o *output) text(omitted int64) string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	data := o.data.Bytes()
-	if omitted == 0 || len(data) < keepHead {
-		return decodeOutput(data)
-	}
-	return joinCut(data[:keepHead], data[keepHead:], omitted)
 }

@@ -1,0 +1,182 @@
+//go:build unix
+
+package tool
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf16"
+
+	"pgregory.net/rapid"
+)
+
+func TestPatch(t *testing.T) {
+	w := newWorld(t)
+	patch := func(file, old, with string, more ...object) object {
+		args := object{"path": file, "old_string": old, "new_string": with}
+		for _, m := range more {
+			for k, v := range m {
+				args[k] = v
+			}
+		}
+		return args
+	}
+
+	t.Run("B056 literal", func(t *testing.T) {
+		for _, with := range []string{`\1`, `$'…\"'`, `C:\new`, `%s {}`, `$1 ${x} \\\"`, "\ufeff\r\n\x00", ""} {
+			w.put("a", "open(x) and (more)\r\nend")
+			o := w.ok("patch", patch("a", "open(x)", with))
+			if want := (object{"status": "success", "success": true, "replacements": 1.0}); !reflect.DeepEqual(o, want) {
+				t.Errorf("%q: %v", with, o)
+			}
+			if got := w.get("a"); got != with+" and (more)\r\nend" {
+				t.Errorf("%q became %q", with, got)
+			}
+		}
+	})
+	t.Run("ambiguity lists the places", func(t *testing.T) {
+		w.put("a", "x\nx x\nyy\nx\n")
+		w.fails("patch", patch("a", "x", "z"), "occurs 4 times, on lines 1, 2, 4;")
+		w.put("a", "aaa")
+		w.fails("patch", patch("a", "aa", "b"), "occurs 2 times, on lines 1;")
+		if w.get("a") != "aaa" {
+			t.Error("a refused patch changed the file")
+		}
+		w.put("a", strings.Repeat("x\n", 100))
+		w.fails("patch", patch("a", "x", "z"), "19, 20 and further down;")
+		if o := w.ok("patch", patch("a", "x", "xx", object{"replace_all": true})); o["replacements"] != 100.0 {
+			t.Errorf("%v", o)
+		}
+		if w.get("a") != strings.Repeat("xx\n", 100) {
+			t.Errorf("%q", w.get("a"))
+		}
+	})
+	t.Run("what stays", func(t *testing.T) {
+		w.put("a", "\ufeffone\r\ntwo\r\n")
+		if err := errors.Join(os.Chmod(w.dir+"/a", 0o710), os.Symlink("a", w.dir+"/link")); err != nil {
+			t.Fatal(err)
+		}
+		w.ok("patch", patch("link", "one\r\n", "1\r\n"))
+		info, err := os.Lstat(w.dir + "/a")
+		if err != nil || info.Mode().Perm() != 0o710 || w.get("a") != "\ufeff1\r\ntwo\r\n" {
+			t.Errorf("%v %v %q", info.Mode(), err, w.get("a"))
+		}
+		w.fails("patch", patch("a", "1\ntwo", "x"), `end in \r\n`)
+		w.fails("patch", patch("a", "1 two", "x"), "a: old_string was not found")
+	})
+	t.Run("UTF-16", func(t *testing.T) {
+		for mark, order := range map[string]byteOrder{"\xff\xfe": binary.LittleEndian, "\xfe\xff": binary.BigEndian} {
+			wide := func(s string) string {
+				data := []byte(mark)
+				for _, u := range utf16.Encode([]rune(s)) {
+					data = order.AppendUint16(data, u)
+				}
+				return string(data)
+			}
+			w.put("a", wide("ä😀\r\nb"))
+			w.ok("patch", patch("a", "😀", "€€"))
+			if w.get("a") != wide("ä€€\r\nb") {
+				t.Errorf("%q", w.get("a"))
+			}
+			w.put("a", wide("b")+"x")
+			w.fails("patch", patch("a", "b", "c"), "is not UTF-16 text")
+		}
+	})
+	t.Run("diff", func(t *testing.T) {
+		w.put("a", "one\ntwo\nthree\n")
+		o := w.ok("patch", patch("a", "two", "2", object{"diff": true}))
+		want := "--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
+		if o["diff"] != want || !reflect.DeepEqual(o["files_modified"], []any{"a"}) {
+			t.Errorf("%v", o)
+		}
+	})
+	t.Run("refused", func(t *testing.T) {
+		w.put("a", "x")
+		w.put("binary", "x\xff")
+		w.fails("patch", patch("missing", "x", "y"), "missing: no such file or directory")
+		w.fails("patch", patch("binary", "x", "y"), "is not UTF-8 text")
+		w.fails("patch", patch(".", "x", "y"), "is a directory")
+		w.fails("patch", patch("a", "", "y"), "old_string is empty")
+		w.fails("patch", patch("a", "x", "x"), "are the same")
+		w.fails("patch", object{"path": "a", "old_string": "x"}, "new_string is missing")
+		w.fails("patch", object{"old_string": "x", "new_string": "y"}, "path is missing")
+		w.fails("patch", object{"mode": "patch", "patch": "*** Begin Patch"}, "V4A patches are not supported yet")
+		if _, err := os.Stat(w.dir + "/missing"); err == nil {
+			t.Error("a refused patch made a file")
+		}
+	})
+	t.Run("patches of one file at once all arrive", func(t *testing.T) {
+		var text strings.Builder
+		for i := range 20 {
+			text.WriteString("<" + strconv.Itoa(i) + ">\n")
+		}
+		w.put("a", text.String())
+		if err := os.Symlink("a", w.dir+"/alias"); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for i := range 20 {
+			all.Go(func() {
+				name := []string{"a", "alias", w.dir + "/a"}[i%3]
+				if _, err := w.try(t.Context(), "patch", patch(name, "<"+strconv.Itoa(i)+">", "done")); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if w.get("a") != strings.Repeat("done\n", 20) {
+			t.Errorf("%q", w.get("a"))
+		}
+	})
+}
+
+// The text around the replaced places is untouched, whatever the texts are.
+func TestReplaceIsExact(t *testing.T) {
+	letters := rapid.StringMatching(`[ab\n\r\\$1€]{0,6}`)
+	rapid.Check(t, func(t *rapid.T) {
+		before := rapid.StringMatching(`[ab\n€]{1,3}`).Draw(t, "before")
+		after := letters.Draw(t, "after")
+		parts := rapid.SliceOfN(letters, 1, 5).Draw(t, "parts")
+		text := strings.Join(parts, before)
+		all := rapid.Bool().Draw(t, "all")
+
+		got, n, err := replace(text, before, after, all)
+		places := occurrences(text, before)
+		switch {
+		case len(places) == 0 || (!all && len(places) > 1):
+			if err == nil {
+				t.Fatalf("no error for %d places", len(places))
+			}
+		case err != nil:
+			t.Fatal(err)
+		default:
+			want := strings.Join(strings.Split(text, before), after)
+			if got != want || n != strings.Count(text, before) {
+				t.Fatalf("%q with %d, want %q", got, n, want)
+			}
+		}
+	})
+}
+
+func TestDecodeTextGivesBackTheFile(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		data := rapid.SliceOf(rapid.ByteRange(0, 255)).Draw(t, "data")
+		mark := rapid.SampledFrom([]string{"", "\xff\xfe", "\xfe\xff", "\xef\xbb\xbf"}).Draw(t, "mark")
+		data = append([]byte(mark), data...)
+		text, err := decodeText(data)
+		if err != nil {
+			return
+		}
+		back, err := io.ReadAll(text.encode(text.body))
+		if err != nil || string(back) != string(data) {
+			t.Fatalf("%q became %q", data, back)
+		}
+	})
+}

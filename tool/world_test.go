@@ -1,0 +1,132 @@
+//go:build unix
+
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/backend/local"
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
+)
+
+// world is a real environment with a directory of its own.
+type world struct {
+	t   *testing.T
+	env *Env
+	dir string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	vars := map[string]string{"PATH": os.Getenv("PATH"), "HOME": dir, "MARK": dir}
+	b, err := local.Open(t.Context(), local.Config{Dir: dir, Env: vars, Python: testenv.Python(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := NewFiles(b, vars)
+	t.Cleanup(func() {
+		for _, c := range []func() error{files.Close, b.Close} {
+			if err := c(); err != nil {
+				t.Error(err)
+			}
+		}
+		testenv.NoProcesses(t, dir)
+	})
+	return &world{t: t, dir: dir, env: &Env{Backend: b, Dir: dir, Environ: vars, Grace: 5 * time.Second, Files: files}}
+}
+
+type object = map[string]any
+
+// try calls a tool the way the dispatcher does.
+func (w *world) try(ctx context.Context, name string, args object) (object, error) {
+	w.t.Helper()
+	i := slices.IndexFunc(Seven(), func(t Tool) bool { return t.Spec().Name == name })
+	raw, err := json.Marshal(args)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	normal, err := Validate(Seven()[i].Spec(), raw)
+	if err != nil {
+		return nil, err
+	}
+	result, err := Seven()[i].Call(ctx, w.env, normal)
+	if err != nil {
+		return nil, err
+	}
+	if strings.ContainsRune(string(result), '\n') {
+		w.t.Errorf("%s: the result is not on one line", name)
+	}
+	var o object
+	if err := json.Unmarshal(result, &o); err != nil {
+		w.t.Errorf("%s: the result is no JSON object: %v", name, err)
+	}
+	if _, ok := o["error"]; ok {
+		w.t.Errorf("%s: a success has the key error", name)
+	}
+	return o, nil
+}
+
+// ok calls a tool that must succeed.
+func (w *world) ok(name string, args object) object {
+	w.t.Helper()
+	o, err := w.try(w.t.Context(), name, args)
+	if err != nil {
+		w.t.Fatalf("%s(%v): %v", name, args, err)
+	}
+	return o
+}
+
+// fails calls a tool that must fail with a text.
+func (w *world) fails(name string, args object, want string) {
+	w.t.Helper()
+	o, err := w.try(w.t.Context(), name, args)
+	if err == nil {
+		w.t.Errorf("%s(%v) = %v, want an error", name, args, o)
+	} else if !strings.Contains(err.Error(), want) {
+		w.t.Errorf("%s(%v): %q does not say %q", name, args, err, want)
+	}
+}
+
+func (w *world) put(name, data string) {
+	w.t.Helper()
+	full := filepath.Join(w.dir, name)
+	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(full, []byte(data), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) get(name string) string {
+	w.t.Helper()
+	data, err := os.ReadFile(filepath.Join(w.dir, name))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(data)
+}
+
+func keys(o object) []string { return slices.Sorted(maps.Keys(o)) }
+
+// noLibrary is an environment whose guest library is gone.
+type noLibrary struct{ backend.Backend }
+
+func (b noLibrary) Info() backend.Info {
+	info := b.Backend.Info()
+	info.Library = "/nonexistent"
+	return info
+}
