@@ -28,7 +28,8 @@ def set_nonblocking(fd: int) -> None:
 
 
 def widen(fd: int) -> None:
-    """Gives a pipe 1 MiB: fewer wake-ups a megabyte. A refusal costs speed, nothing else."""
+    """Gives a pipe 1 MiB: fewer wake-ups a megabyte. A refusal costs speed, nothing else. Only for
+    pipes that fill up: what a user's pipes may hold all together is limited."""
     try:
         fcntl.fcntl(fd, _F_SETPIPE_SZ, 1 << 20)
     except OSError:
@@ -218,7 +219,8 @@ class Source:
         channel: int = 0,
         keep: Optional[Tuple[int, int]] = None,
         finished: Optional[Callable[[], None]] = None,
-        before: Optional[Callable[[], bool]] = None,
+        ready: Optional[Callable[[], bool]] = None,
+        moved: Optional[Callable[[], None]] = None,
     ) -> None:
         self.fd = fd
         self.total = 0  # bytes read
@@ -232,8 +234,11 @@ class Source:
         self._ring = Ring(keep[1] if keep else 0)
         self._buffer = None  # type: Optional[bytearray]
         self._finished = finished
-        self._before = before
+        self._ready = ready  # asked after a read whether it may be sent; None: always
+        self._held = b""  # read, and not sent yet
+        self._moved = moved  # called when a splice is complete
         self._left = None  # type: Optional[int]  # bytes to read before it counts as ended
+        self._wide = False
         self._splicing = False
         self._ended = False
         self._pending = memoryview(b"")  # the kept tail, waiting for credit
@@ -248,14 +253,13 @@ class Source:
         """Its process has ended: what lies in the pipe now is the last of its output. Another
         process may still hold the pipe and write; that is read and thrown away."""
         if not self._ended:
-            self._left = readable_bytes(self.fd)
+            # Sockets are read until they are empty: how exactly they tell depends on the kernel.
+            self._left = frames.WINDOW if self._ready else readable_bytes(self.fd)
             self.pump()
 
     def pump(self, _events: int = 0) -> bool:
         """Reads until nothing is there or credit is used up. True if nothing is left unread."""
-        if self._before and not self._before():
-            self._loop.want(self.fd, 0, self.pump)
-            return False
+        self._release()
         empty = self._ended
         while not self._ended and not self._splicing and self._room() > 0:
             if self._left == 0:
@@ -281,6 +285,8 @@ class Source:
         if self._left is not None:
             self.pump()
         self._rearm()
+        if self._moved:
+            self._moved()
 
     def close(self) -> None:
         """Stops without an end: the stream was reset."""
@@ -292,6 +298,8 @@ class Source:
 
     def _room(self) -> int:
         """How much may be read now, in bytes."""
+        if self._held:
+            return 0
         if self._head is None:
             return self._credit
         live = self._head - self._sent
@@ -308,7 +316,7 @@ class Source:
         try:
             if self._head is not None and self._sent >= self._head:
                 return self._drain(limit)
-            if self._out.can_splice:
+            if self._out.can_splice and not self._ready:
                 n = min(readable_bytes(self.fd), limit, frames.MAX_PAYLOAD)
                 if n >= _SPLICE_FROM:
                     return self._splice(n)
@@ -317,10 +325,17 @@ class Source:
             return None
         except OSError:
             return 0  # a reset connection has ended too
-        if data:
-            self._count(len(data))
-            self._out.send(frames.DATA, self._stream, data, self._channel)
+        self._count(len(data))
+        self._held = data
+        self._release()
         return len(data)
+
+    def _release(self) -> None:
+        if not self._held or (self._ready and not self._ready()):
+            return
+        held, self._held = self._held, b""
+        if held:  # asking may have led here already
+            self._out.send(frames.DATA, self._stream, held, self._channel)
 
     def _splice(self, n: int) -> int:
         self._count(n)
@@ -329,15 +344,21 @@ class Source:
         return n
 
     def _count(self, n: int) -> None:
-        self.total += n
+        self._read_some(n)
         self._sent += n
         self._credit -= n
+
+    def _read_some(self, n: int) -> None:
+        self.total += n
+        if n >= _READ and not self._wide:
+            self._wide = True
+            widen(self.fd)
 
     def _drain(self, limit: int) -> int:
         if self._buffer is None:
             self._buffer = bytearray(_DRAIN)
         n = os.readv(self.fd, [memoryview(self._buffer)[:limit]])
-        self.total += n
+        self._read_some(n)
         self._ring.add(memoryview(self._buffer)[:n])
         return n
 
@@ -354,7 +375,7 @@ class Source:
         self._pending = memoryview(tail)
 
     def _send_tail(self) -> None:
-        if not self._ended or self.done:
+        if not self._ended or self.done or self._held:
             return
         while self._pending and self._credit > 0:
             piece = self._pending[: min(self._credit, _READ)]

@@ -8,7 +8,7 @@ import os
 import select
 
 from . import frames, supervisor
-from .loop import Loop, Out, Sink, Source, Stream, widen
+from .loop import Loop, Out, Sink, Source, Stream
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
@@ -55,11 +55,12 @@ class Process(Stream):
         self._hang_up()
 
     def _fork(self, fields: frames.Fields) -> None:
-        ours, theirs = _socket.socketpair()
-        plan = _Plan(fields)
+        plan = _Plan()
         try:
+            plan.prepare(fields)
+            ours, theirs = _socket.socketpair()
             self.pid = os.fork()
-        except OSError:
+        except OSError:  # no process or no descriptor left: both may pass
             plan.close()
             raise
         if self.pid == 0:
@@ -77,17 +78,22 @@ class Process(Stream):
             self._sinks[frames.STDIN] = Sink(loop, out, plan.stdin, stream, frames.STDIN)
         for channel, fd in ((frames.STDOUT, plan.stdout), (frames.STDERR, plan.stderr)):
             if fd >= 0:
-                self._sources[channel] = Source(loop, out, fd, stream, channel, plan.keep.get(channel), self._advance)
-        if plan.control is not None:
+                keep = plan.keep.get(channel)
+                self._sources[channel] = Source(
+                    loop, out, fd, stream, channel, keep, self._advance, moved=self._pump_control
+                )
+        if plan.control >= 0:
             # One socket, two directions, each with a descriptor to close.
             fd = plan.control
             self._sinks[frames.CONTROL] = Sink(loop, out, os.dup(fd), stream, frames.CONTROL)
             self._sources[frames.CONTROL] = Source(
-                loop, out, fd, stream, frames.CONTROL, finished=self._advance, before=self._output_forwarded
+                loop, out, fd, stream, frames.CONTROL, finished=self._advance, ready=self._output_forwarded
             )
 
     def _output_forwarded(self) -> bool:
-        """Forwards what the process printed before the control message that is about to be read."""
+        """Forwards what the process printed before the control message that was just read. Only then
+        is it known to be complete: printed between a look at the output and the read, it could
+        otherwise come after."""
         # Not a generator inside all(): both have to be pumped.
         return all([self._sources[c].pump() for c in (frames.STDOUT, frames.STDERR) if c in self._sources])
 
@@ -206,10 +212,12 @@ class Process(Stream):
 class _Plan:
     """The descriptors of a process: ours to keep, theirs to pass on."""
 
-    def __init__(self, fields: frames.Fields) -> None:
+    def __init__(self) -> None:
         self._theirs = []  # type: List[int]
-        self.control = None  # type: Optional[int]
+        self.stdin = self.stdout = self.stderr = self.control = -1
         self.keep = {}  # type: Dict[int, Tuple[int, int]]
+
+    def prepare(self, fields: frames.Fields) -> None:
         stdin, self.stdin = self._input(frames.number(fields, "stdin"))
         self.stdout, stdout = self._pipe()
         merged = frames.number(fields, "merge")
@@ -238,7 +246,7 @@ class _Plan:
     def close(self) -> None:
         self.close_theirs()
         for fd in (self.stdin, self.stdout, self.stderr, self.control):
-            if fd is not None and fd >= 0:
+            if fd >= 0:
                 os.close(fd)
 
     def _input(self, wanted: int) -> Tuple[int, int]:
@@ -252,6 +260,5 @@ class _Plan:
 
     def _pipe(self) -> Tuple[int, int]:
         r, w = os.pipe()
-        widen(r)
         self._theirs.append(w)
         return r, w

@@ -188,6 +188,7 @@ def _execute(command: Command, failure: int) -> NoReturn:
     op = b"prepare"
     try:
         os.setpgid(0, 0)
+        tree.die_with_parent()  # user code that kills its supervisor ends itself, at the latest
         _signal.set_wakeup_fd(-1)
         for name in _RESTORED:
             _signal.signal(getattr(_signal, name), _signal.SIG_DFL)

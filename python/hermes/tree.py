@@ -15,6 +15,7 @@ SIGTERM = 15
 SIGCONT = 18
 
 _LINUX = sys.platform.startswith("linux")
+_PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -41,6 +42,11 @@ def prctl(option: int, value: int) -> bool:
 
 def become_subreaper() -> bool:
     return prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def die_with_parent() -> bool:
+    """Has the kernel kill this process when its parent dies, across exec."""
+    return prctl(_PR_SET_PDEATHSIG, SIGKILL)
 
 
 def hide() -> bool:

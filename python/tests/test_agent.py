@@ -120,6 +120,7 @@ class AgentTest(unittest.TestCase):
             if kind != frames.DATA:
                 continue
             if channel == frames.CONTROL:
+                self.assertTrue(payload.split(), (payload, seen))
                 told = int(payload.split()[-1])
                 self.assertGreaterEqual(seen[1], 997 * told)
                 self.assertGreaterEqual(seen[2], told)
