@@ -155,8 +155,12 @@ func toolLines(specs []tool.Spec) (string, error) {
 
 // limits are those in force.
 func limits(o Options) string {
-	text := fmt.Sprintf("Limits: %s timeout, %s of stdout (of more, head and tail, and the name of a file with all of it), %d tool calls per script.",
-		span(o.Timeout), size(o.MaxStdout), o.MaxToolCalls)
+	calls := "calls"
+	if o.MaxToolCalls == 1 {
+		calls = "call"
+	}
+	text := fmt.Sprintf("Limits: %s timeout, %s of stdout (of more, head and tail, and the name of a file with all of it), %d tool %s per script.",
+		span(o.Timeout), size(o.MaxStdout), o.MaxToolCalls, calls)
 	if slices.ContainsFunc(o.Specs, func(s tool.Spec) bool { return s.Name == "terminal" }) {
 		text += " terminal() runs in the foreground only."
 	}

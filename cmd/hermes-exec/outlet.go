@@ -53,6 +53,9 @@ func (o *outlet) failure() error {
 	return o.err
 }
 
+// failed reports whether a write has failed.
+func (o *outlet) failed() bool { return o.failure() != nil }
+
 // readerGone reports whether err says that nobody reads any more.
 func readerGone(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)

@@ -93,7 +93,7 @@ func field(ts *testscript.TestScript, neg bool, args []string) {
 // compact JSON.
 func lookUp(ts *testscript.TestScript, key string) (string, bool) {
 	data := json.RawMessage(ts.ReadFile("stdout"))
-	for _, name := range strings.SplitSeq(key, ".") {
+	for name := range strings.SplitSeq(key, ".") {
 		var object map[string]json.RawMessage
 		if err := json.Unmarshal(data, &object); err != nil {
 			ts.Fatalf("%s: %v", data, err)

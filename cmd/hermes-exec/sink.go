@@ -31,10 +31,26 @@ type textSink struct {
 	quiet bool
 }
 
-func (s textSink) attach(script *hermes.Script) { script.Stdout, script.Stderr = s.app.out, s.app.err }
+func (s textSink) attach(script *hermes.Script) {
+	script.Stdout, script.Stderr = s.app.out, scriptStderr{s.app}
+}
+
+// scriptStderr is stderr until stdout has lost its reader: what the script says about being
+// interrupted then is of no use to anybody.
+type scriptStderr struct{ app *app }
+
+func (s scriptStderr) Write(p []byte) (int, error) {
+	if s.app.out.failed() {
+		return len(p), nil
+	}
+	return s.app.err.Write(p)
+}
 
 // finish tells what the streams did not: an exception and an exit status have been told by Python.
 func (s textSink) finish(r *hermes.Result) {
+	if s.app.out.failed() {
+		return // app.finish says what there is to say
+	}
 	if !s.quiet {
 		s.notes(r)
 	}
