@@ -10,12 +10,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 	"github.com/hermes-exec/hermes-exec/python"
+	"github.com/hermes-exec/hermes-exec/schema"
 	"github.com/hermes-exec/hermes-exec/tool"
 )
 
@@ -156,6 +158,38 @@ func answerLines(t *testing.T, conn net.Conn) {
 		if err := json.NewEncoder(conn).Encode(map[string]any{"id": request.ID, "result": request.answer}); err != nil {
 			t.Errorf("answer: %v", err)
 		}
+	}
+}
+
+// P176: what the schema says of the helpers works as it stands there, after a future import too.
+func TestSchemaInstructionsWork(t *testing.T) {
+	text, err := schema.Description(schema.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`from hermes_tools import [a-z_, ]+`).FindString(text)
+	module, err := Generate(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "hermes_tools.py"), module, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code := "from __future__ import annotations\n" + line + `
+tries = []
+def fn():
+    tries.append(1)
+    if len(tries) < 3: raise OSError
+    return len(tries)
+print(json_parse("plain"), json_parse('["\t"]'), shell_quote("a b"), retry(fn, max_attempts=3, delay=0))
+`
+	cmd := exec.CommandContext(t.Context(), testenv.Python(t), "-c", code)
+	cmd.Env = []string{"PYTHONPATH=" + dir, "PYTHONDONTWRITEBYTECODE=1"}
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if want := "plain ['\\t'] 'a b' 3\n"; err != nil || string(out) != want {
+		t.Errorf("got %q, %v, want %q", out, err, want)
 	}
 }
 
