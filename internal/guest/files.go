@@ -36,7 +36,7 @@ func (t *transfer) frame(k kind, _ byte, payload []byte) error {
 		t.lost(failure(payload))
 		t.g.forget(t.id)
 	case kindData:
-		return t.in.push(payload)
+		return t.in.push(parcel{data: payload})
 	case kindEOF:
 		t.in.end(io.EOF)
 		t.g.forget(t.id)

@@ -25,6 +25,12 @@ func (b *buffers) put(p []byte) {
 	}
 }
 
+// parcel is the payload of one DATA frame.
+type parcel struct {
+	data  []byte
+	after func() // called before the data is used: waits for what must come first; nil: nothing
+}
+
 // inbox is the receiving end of a channel. The guest may fill it up to the window; the reader of
 // the link never waits for whoever empties it.
 type inbox struct {
@@ -34,7 +40,9 @@ type inbox struct {
 
 	mu      sync.Mutex
 	changed sync.Cond
-	queue   [][]byte
+	queue   []parcel
+	pushed  int64 // bytes that came, ever
+	done    int64 // of these, consumed
 	held    int   // bytes in queue and with the consumer, for which no credit was given back
 	owed    int   // bytes consumed since credit was last given
 	err     error // why nothing more comes; io.EOF for the orderly end
@@ -47,18 +55,20 @@ func newInbox(g *Guest, stream uint32, channel byte) *inbox {
 }
 
 // push takes over p. It fails when the guest sends more than it was allowed.
-func (in *inbox) push(p []byte) error {
+func (in *inbox) push(p parcel) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.err != nil {
 		return nil // closed on this side: what still comes is dropped
 	}
-	if in.held+len(p) > window {
+	n := len(p.data)
+	if in.held+n > window {
 		return fmt.Errorf("%w: more data than there was credit for", errProtocol)
 	}
-	in.held += len(p)
+	in.held += n
+	in.pushed += int64(n)
 	in.queue = append(in.queue, p)
-	in.changed.Signal()
+	in.changed.Broadcast()
 	return nil
 }
 
@@ -83,9 +93,14 @@ func (in *inbox) next() ([]byte, error) {
 		return nil, in.err
 	}
 	p := in.queue[0]
-	in.queue[0] = nil
+	in.queue[0] = parcel{}
 	in.queue = in.queue[1:]
-	return p, nil
+	if p.after != nil {
+		in.mu.Unlock()
+		defer in.mu.Lock() // for the deferred Unlock
+		p.after()
+	}
+	return p.data, nil
 }
 
 // consumed recycles p and gives the guest credit for it.
@@ -95,6 +110,8 @@ func (in *inbox) consumed(p []byte) {
 	in.mu.Lock()
 	in.held -= n
 	in.owed += n
+	in.done += int64(n)
+	in.changed.Broadcast()
 	grant := 0
 	if in.owed >= window/4 && in.err == nil {
 		grant, in.owed = in.owed, 0
@@ -103,6 +120,22 @@ func (in *inbox) consumed(p []byte) {
 	if grant > 0 {
 		// A link that broke tells everybody by itself.
 		_ = in.g.send(kindCredit, in.channel, in.stream, binary.BigEndian.AppendUint32(nil, uint32(grant)))
+	}
+}
+
+// mark is how much has come by now.
+func (in *inbox) mark() int64 {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.pushed
+}
+
+// waitFor waits until what had come at mark is consumed.
+func (in *inbox) waitFor(mark int64) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for in.done < mark {
+		in.changed.Wait()
 	}
 }
 

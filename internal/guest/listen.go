@@ -149,7 +149,7 @@ type conn struct {
 func (c *conn) frame(k kind, _ byte, payload []byte) error {
 	switch k {
 	case kindData:
-		return c.in.push(payload)
+		return c.in.push(parcel{data: payload})
 	case kindCredit:
 		c.out.grant(payload)
 	case kindEOF:

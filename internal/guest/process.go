@@ -194,7 +194,7 @@ func (p *process) frame(k kind, channel byte, payload []byte) error {
 		p.exited(f)
 	case kindData:
 		if in := at(p.in[:], channel); in != nil {
-			return in.push(payload)
+			return in.push(parcel{payload, p.before(channel)})
 		}
 	case kindCredit:
 		if out := at(p.out[:], channel); out != nil {
@@ -202,6 +202,24 @@ func (p *process) frame(k kind, channel byte, payload []byte) error {
 		}
 	}
 	return nil
+}
+
+// before returns what a control message has to wait for: that the output which came before it has
+// reached its writers.
+func (p *process) before(channel byte) func() {
+	if channel != chanControl {
+		return nil
+	}
+	stdout, stderr := p.in[chanStdout].mark(), int64(0)
+	if p.in[chanStderr] != nil {
+		stderr = p.in[chanStderr].mark()
+	}
+	return func() {
+		p.in[chanStdout].waitFor(stdout)
+		if p.in[chanStderr] != nil {
+			p.in[chanStderr].waitFor(stderr)
+		}
+	}
 }
 
 // at is a slice access by an index that the guest chose.
