@@ -84,23 +84,26 @@ func (in *inbox) end(err error) {
 
 // next waits for a piece, which the caller gives back to consumed.
 func (in *inbox) next() ([]byte, error) {
+	p, err := in.take()
+	if p.after != nil {
+		p.after()
+	}
+	return p.data, err
+}
+
+func (in *inbox) take() (parcel, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for len(in.queue) == 0 && in.err == nil {
 		in.changed.Wait()
 	}
 	if len(in.queue) == 0 {
-		return nil, in.err
+		return parcel{}, in.err
 	}
 	p := in.queue[0]
 	in.queue[0] = parcel{}
 	in.queue = in.queue[1:]
-	if p.after != nil {
-		in.mu.Unlock()
-		defer in.mu.Lock() // for the deferred Unlock
-		p.after()
-	}
-	return p.data, nil
+	return p, nil
 }
 
 // consumed recycles p and gives the guest credit for it.
