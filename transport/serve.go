@@ -147,9 +147,12 @@ func (s *Stream) readConn(ctx context.Context, conn net.Conn, queue chan<- pendi
 	}
 }
 
-// answer answers one request.
+// answer answers one request. What a handler returned because its context has ended is no answer.
 func (s *Stream) answer(ctx context.Context, conn net.Conn, h Handler, r *Request) error {
 	reply := s.wire.Answer(ctx, h, r)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if len(reply) == 1 {
 		_, err := conn.Write(reply[0])
 		return err
