@@ -72,7 +72,7 @@ func exception(stderr string) raised {
 
 // silent: a script called tools and printed nothing, so nobody sees what they returned.
 func silent(e evidence) string {
-	if e.made == 0 || strings.TrimSpace(e.stdout) != "" {
+	if e.made == 0 || e.stdout != "" {
 		return ""
 	}
 	return "The script called tools and printed nothing: what a tool returns is seen only if the script prints it, " +

@@ -85,7 +85,8 @@ func open(ctx context.Context, o Options) (*Env, error) {
 	e.life, e.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	e.transports = transports(o.Settings, b.Info(), e.log)
 	if e.ready, err = e.meet(ctx); err != nil {
-		return nil, multierror.Append(err, e.Close()).Errors[0]
+		_ = e.Close() // the first error is the one to tell
+		return nil, err
 	}
 	return e, nil
 }
@@ -166,11 +167,17 @@ func (e *Env) Call(ctx context.Context, name string, args json.RawMessage) (json
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, &timeoutError{limit})
 	defer cancel()
 	vars, _ := e.environ("", nil)
+	tools := &lingering{Backend: e.backend}
 	d := tool.NewDispatcher(1, e.log)
-	if err := d.Begin(ctx, tool.Grant{Tools: e.tools, Env: e.toolEnv(vars, e.Info().Dir, nil), MaxCalls: 1}); err != nil {
+	if err := d.Begin(ctx, tool.Grant{Tools: e.tools, Env: e.toolEnv(tools, vars, e.Info().Dir, nil), MaxCalls: 1}); err != nil {
 		return nil, err
 	}
-	defer d.End(context.WithoutCancel(ctx))
+	defer func() {
+		ending, stop := context.WithTimeout(context.WithoutCancel(ctx), teardown)
+		defer stop()
+		d.End(ending)
+		tools.end(ending)
+	}()
 	return d.Handle(ctx, &transport.Call{Tool: name, Args: args})
 }
 

@@ -33,6 +33,7 @@ type run struct {
 
 	meeting *meeting
 	staging string
+	tools   *lingering     // the environment as tools see it
 	report  environ.Report // of the script's variables
 	secrets *output.Secrets
 	calls   tool.Report
@@ -110,6 +111,7 @@ func (r *run) serve(ctx context.Context, cancel context.CancelCauseFunc) error {
 		e.log.DebugContext(ctx, line)
 	}
 	defer e.leave(r.staging)
+	r.tools = &lingering{Backend: e.backend}
 	d := tool.NewDispatcher(e.options.Settings.MaxParallelToolCalls, e.log)
 	if err := d.Begin(ctx, r.grant(vars)); err != nil {
 		return errors.Join(err, r.meeting.Close())
@@ -128,6 +130,7 @@ func (r *run) serve(ctx context.Context, cancel context.CancelCauseFunc) error {
 	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), teardown)
 	defer stop()
 	r.calls = d.End(ending)
+	r.tools.end(ending)
 	late := &multierror.Error{ErrorFormat: joined}
 	late = multierror.Append(late, r.meeting.Close())
 	serving.Wait()
@@ -194,7 +197,7 @@ func (r *run) grant(vars map[string]string) tool.Grant {
 	}
 	return tool.Grant{
 		Tools: e.tools, MaxCalls: s.MaxToolCalls, Trace: r.script.Trace,
-		Env: e.toolEnv(vars, dir, r.script.Spills),
+		Env: e.toolEnv(r.tools, vars, dir, r.script.Spills),
 		OnCall: func(id int64, name, preview string) {
 			r.emitter.emit(Event{Type: EventToolCall, ID: id, Tool: name, ArgsPreview: r.secrets.Mask(preview)})
 		},

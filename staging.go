@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -75,32 +74,9 @@ func (e *Env) environ(staging string, rpc map[string]string) (map[string]string,
 }
 
 // toolEnv is where tool calls act.
-func (e *Env) toolEnv(vars map[string]string, dir string, spills []string) *tool.Env {
+func (e *Env) toolEnv(b backend.Backend, vars map[string]string, dir string, spills []string) *tool.Env {
 	return &tool.Env{
-		Backend: e.backend, Dir: dir, Environ: vars, Grace: e.options.Settings.KillGrace, Files: e.files,
+		Backend: b, Dir: dir, Environ: vars, Grace: e.options.Settings.KillGrace, Files: e.files,
 		Spills: func(path string) bool { return slices.Contains(spills, path) },
 	}
-}
-
-// tee writes to all of several writers that never fail.
-type tee []io.Writer
-
-func (t tee) Write(p []byte) (int, error) {
-	for _, w := range t {
-		_, _ = w.Write(p)
-	}
-	return len(p), nil
-}
-
-// fragile writes to a writer until that fails.
-type fragile struct {
-	w   io.Writer
-	err error
-}
-
-func (f *fragile) Write(p []byte) (int, error) {
-	if f.err == nil {
-		_, f.err = f.w.Write(p)
-	}
-	return len(p), nil
 }

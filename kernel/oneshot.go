@@ -103,16 +103,17 @@ const statusWait = time.Second
 
 // outcome gathers how p ended. Why is what Run said.
 func outcome(ctx context.Context, p backend.Process, why error) (*Outcome, error) {
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusWait)
+	defer cancel()
+	status := p.Wait(late)
+	if status != nil && late.Err() != nil { // it could not be ended: there is nothing to ask it
+		return &Outcome{}, why
+	}
 	o := &Outcome{Survivors: p.Survivors()}
 	o.Stdout, o.Stderr = p.Output()
-	status := why
-	if why != nil && !errors.As(why, &o.Exit) {
-		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusWait)
-		defer cancel()
-		status = p.Wait(late)
-	} else {
+	o.Delivered = status == nil || errors.As(status, &o.Exit)
+	if exit := (*backend.ExitError)(nil); errors.As(why, &exit) {
 		why = nil
 	}
-	o.Delivered = status == nil || errors.As(status, &o.Exit)
 	return o, why
 }

@@ -199,7 +199,7 @@ func TestFilesPool(t *testing.T) {
 	t.Run("cannot start", func(t *testing.T) {
 		poor := NewFiles(w.env.Backend, map[string]string{})
 		poor.b = noLibrary{w.env.Backend}
-		defer poor.Close()
+		defer func() { _ = poor.Close() }()
 		_, err := poor.call(t.Context(), request{Op: "read_file", Path: w.dir + "/a"})
 		if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "ModuleNotFoundError") {
 			t.Errorf("the error is %v", err)

@@ -51,6 +51,7 @@ func startHelper(ctx context.Context, b backend.Backend, environ map[string]stri
 		Stderr: &h.stderr,
 	})
 	if err != nil {
+		h.disconnect()
 		return nil, fmt.Errorf("start the file helper: %w", err)
 	}
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))

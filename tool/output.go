@@ -3,6 +3,7 @@ package tool
 import (
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -44,7 +45,7 @@ func (o *output) Write(p []byte) (int, error) {
 func (o *output) take(omitted int64) ends {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	data := o.data[:len(o.data):len(o.data)]
+	data := slices.Clip(o.data)
 	if omitted == 0 || len(data) < keepHead {
 		return ends{head: data, omitted: omitted}
 	}

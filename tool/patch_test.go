@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"reflect"
 	"strconv"
@@ -22,9 +23,7 @@ func TestPatch(t *testing.T) {
 	patch := func(file, old, with string, more ...object) object {
 		args := object{"path": file, "old_string": old, "new_string": with}
 		for _, m := range more {
-			for k, v := range m {
-				args[k] = v
-			}
+			maps.Copy(args, m)
 		}
 		return args
 	}

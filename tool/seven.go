@@ -15,4 +15,4 @@ func Seven() []Tool {
 }
 
 // atLeast is for Param.Min.
-func atLeast(n int64) *int64 { return &n }
+func atLeast(n int64) *int64 { return new(n) }

@@ -103,6 +103,15 @@ func writable(dir string) bool { return dir != "" && syscall.Access(dir, 2|1) ==
 // Info describes the environment.
 func (b *Backend) Info() backend.Info { return b.info }
 
+// Close ends everything. What an agent that was killed has left is removed here.
+func (b *Backend) Close() error {
+	err := b.Guest.Close()
+	for _, dir := range []string{b.info.Scratch, b.SocketDir()} {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return err
+}
+
 // Start starts cmd; an empty Dir is the environment's.
 func (b *Backend) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, error) {
 	if cmd.Dir == "" {

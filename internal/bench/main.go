@@ -32,6 +32,7 @@ func groups() []group {
 		{"run", false, runRows},
 		{"rpc", true, rpcRows},
 		{"flood", false, floodRows},
+		{"search", false, searchRows},
 	}
 }
 
