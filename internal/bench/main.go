@@ -30,6 +30,7 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"run", false, runRows},
+		{"calls", true, callsRows},
 		{"rpc", true, rpcRows},
 		{"flood", false, floodRows},
 		{"search", false, searchRows},
