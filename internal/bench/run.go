@@ -25,22 +25,23 @@ func (s setup) script(name string) (string, error) {
 	return path, os.WriteFile(path, data, 0o600)
 }
 
-// runRows measures whole runs, from the start of a process to its end.
+// runRows measures a whole run that does nothing, from the start of a process to its end.
 func runRows(ctx context.Context, s setup) ([]row, error) {
 	print1, err := s.script("print.py")
 	if err != nil {
 		return nil, err
 	}
-	rows := []row{}
 	p, f, err := interleave(
 		10,
 		timed(ctx, 4, s.product, "run", "--output", "json", "--python", s.python, print1),
 		timed(ctx, 4, floorArgs("run", s.python, print1)...),
 	)
-	if err != nil {
-		return rows, err
-	}
-	rows = append(rows, newRow("one-shot print(1)", "ms", ms(p), ms(f), atMost(45)))
+	return []row{newRow("one-shot print(1)", "ms", ms(p), ms(f), atMost(45))}, err
+}
+
+// callsRows measures whole runs with many tool calls.
+func callsRows(ctx context.Context, s setup) ([]row, error) {
+	var rows []row
 	for _, calls := range []int{50, 5000} {
 		r, err := s.callsRow(ctx, calls)
 		if err != nil {
@@ -68,7 +69,7 @@ func (s setup) callsRow(ctx context.Context, calls int) (row, error) {
 		timed(ctx, 3, floorArgs("embed", s.python, product, n)...),
 		timed(ctx, 3, floorArgs("calls", s.python, floor, n)...),
 	)
-	return newRow(fmt.Sprintf("one-shot with %d calls", calls), "ms", ms(p), ms(f), ratioAtMost(1.5)), err
+	return newRow(fmt.Sprintf("one-shot with %d calls, pinned", calls), "ms", ms(p), ms(f), ratioAtMost(1.5)), err
 }
 
 // floorArgs is the command line of this program as a floor.
