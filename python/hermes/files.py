@@ -112,7 +112,7 @@ def _where(err: UnicodeError) -> str:
 
 
 def _encoding(head: bytes) -> str:
-    if head[:1] not in (b"\xef", b"\xff", b"\xfe", b"\0"):
+    if head[:1] < b"\xef" and head[:1] != b"\0":
         return "utf-8"  # and the module below need not be loaded
     from . import search
 

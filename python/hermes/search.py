@@ -26,11 +26,14 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_FIRST = {mark[:1] for mark, _ in _MARKS}
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def encoding_of(head: bytes) -> str:
     """Return Python's name of the encoding that the first bytes of a file show."""
+    if head[:1] not in _FIRST:
+        return "utf-8"
     for mark, name in _MARKS:
         if head.startswith(mark):
             return name
@@ -172,24 +175,26 @@ def _texts(path: str, literal: bytes) -> Texts:
     """Yield the text of a file, nothing for a binary one or where the literal cannot be."""
     fd = os.open(path, _FLAGS)
     try:
-        head = _read(fd, HEAD)
-        encoding = encoding_of(head)
-        if b"\0" in head and not encoding.startswith(("utf-16", "utf-32")):
+        data = os.read(fd, HEAD)
+        encoding = encoding_of(data)
+        if b"\0" in data and not encoding.startswith(("utf-16", "utf-32")):
             return
-        if len(head) == HEAD:
-            yield from _blocks(fd, head, encoding)
-        elif encoding != "utf-8":
-            yield _unix(head.decode(encoding, "replace")), 1
-        elif literal in head:
-            yield _unix(head.decode("utf-8", "replace")), 1
+        more = data and os.read(fd, HEAD)
+        if more:
+            data += more + _read(fd, BLOCK - len(data) - len(more))
+            if len(data) >= BLOCK:
+                yield from _blocks(fd, data, encoding)
+                return
+        if encoding != "utf-8" or literal in data:
+            yield _unix(data.decode(encoding, "replace")), 1
     finally:
         os.close(fd)
 
 
-def _blocks(fd: int, head: bytes, encoding: str) -> Texts:
+def _blocks(fd: int, data: bytes, encoding: str) -> Texts:
+    """Yield a file of more than one block, of which data is the first."""
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     carry, number = "", 1
-    data = head + _read(fd, BLOCK - len(head))
     while data:
         more = _read(fd, BLOCK)
         text = _unix(carry + decoder.decode(data, not more))

@@ -345,7 +345,7 @@ class SearchTest(Tree):
         self.assertLess(len(json.dumps(result)), search.MAX_ROWS + (1 << 20))
 
     def test_large_file_in_blocks(self):
-        saved, search.BLOCK = search.BLOCK, search.HEAD + 7
+        saved, search.BLOCK = search.BLOCK, 2 * search.HEAD + 7
         self.addCleanup(setattr, search, "BLOCK", saved)
         rows = ["\u20ac line %d\r\n" % n for n in range(30000)]
         self.put("a", "".join(rows))
