@@ -13,8 +13,6 @@ import (
 	"github.com/hermes-exec/hermes-exec/config"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 // TestResultJSON compares with golden files: the keys, their order, which are there and how values
 // are written are a contract. UPDATE=1 writes them anew.
 func TestResultJSON(t *testing.T) {
@@ -22,21 +20,21 @@ func TestResultJSON(t *testing.T) {
 		name   string
 		result Result
 	}{
-		{"least", Result{Status: Success, ExitCode: ptr(0)}},
+		{"least", Result{Status: Success, ExitCode: new(0)}},
 		{"most", Result{
-			Status: Failure, Output: "<b> & 'quotes' \"too\" ünï\u2028中🎉\n\x00\x1b\\ \xff", ExitCode: ptr(-11),
+			Status: Failure, Output: "<b> & 'quotes' \"too\" ünï\u2028中🎉\n\x00\x1b\\ \xff", ExitCode: new(-11),
 			ToolCallsMade: 3, ToolCallsRefused: 2, Duration: 1.005, Backend: "local", Transport: "uds", Execution: "oneshot",
 			StdoutTruncated: true, StdoutCaptured: 50000, StdoutTotal: 1 << 40, StdoutOmitted: 1<<40 - 50000,
-			StdoutSpillPath: "/h/cache/exec/a<b.txt", StdoutSpillTruncated: ptr(false),
+			StdoutSpillPath: "/h/cache/exec/a<b.txt", StdoutSpillTruncated: new(false),
 			Warning: "one\ntwo", Fallback: []Fallback{{"uds", "tcp", "no sockets"}},
 			Error: "Script was killed by signal 11 (SIGSEGV).", ErrorKind: KindSignal, Hint: "try <this>",
 			ToolCalls: []Call{
 				{Tool: "terminal", ArgsPreview: `{"command":"ls > x"}`, Duration: 0.1},
-				{Tool: "read_file", ArgsPreview: "{}", Duration: 2, Error: ptr("no such file")},
+				{Tool: "read_file", ArgsPreview: "{}", Duration: 2, Error: new("no such file")},
 			},
 		}},
-		{"trace without calls", Result{Status: Success, ExitCode: ptr(0), ToolCalls: []Call{}}},
-		{"spill that ends early", Result{Status: Success, ExitCode: ptr(0), StdoutSpillPath: "/x", StdoutSpillTruncated: ptr(true)}},
+		{"trace without calls", Result{Status: Success, ExitCode: new(0), ToolCalls: []Call{}}},
+		{"spill that ends early", Result{Status: Success, ExitCode: new(0), StdoutSpillPath: "/x", StdoutSpillTruncated: new(true)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := JSON(&tt.result)
@@ -87,7 +85,7 @@ func TestEventJSON(t *testing.T) {
 			`{"type":"tool_result","time":0.000000,"id":1,"tool":"terminal","duration_seconds":0.00,"error":null}`,
 		},
 		{
-			Event{Type: EventToolResult, ID: 1, Tool: "terminal", Duration: 0.25, Error: ptr("no")},
+			Event{Type: EventToolResult, ID: 1, Tool: "terminal", Duration: 0.25, Error: new("no")},
 			`{"type":"tool_result","time":0.000000,"id":1,"tool":"terminal","duration_seconds":0.25,"error":"no"}`,
 		},
 	} {
@@ -124,14 +122,14 @@ func TestExitStatus(t *testing.T) {
 		result Result
 		want   int
 	}{
-		{Result{Status: Success, ExitCode: ptr(0)}, 0},
-		{Result{Status: Failure, ErrorKind: KindScript, ExitCode: ptr(3)}, 3},
-		{Result{Status: Failure, ErrorKind: KindScript, ExitCode: ptr(125)}, 125},
-		{Result{Status: Failure, ErrorKind: KindSignal, ExitCode: ptr(-11)}, 139},
-		{Result{Status: Failure, ErrorKind: KindOOM, ExitCode: ptr(-9)}, 137},
-		{Result{Status: Timeout, ErrorKind: KindTimeout, ExitCode: ptr(-15)}, 124},
+		{Result{Status: Success, ExitCode: new(0)}, 0},
+		{Result{Status: Failure, ErrorKind: KindScript, ExitCode: new(3)}, 3},
+		{Result{Status: Failure, ErrorKind: KindScript, ExitCode: new(125)}, 125},
+		{Result{Status: Failure, ErrorKind: KindSignal, ExitCode: new(-11)}, 139},
+		{Result{Status: Failure, ErrorKind: KindOOM, ExitCode: new(-9)}, 137},
+		{Result{Status: Timeout, ErrorKind: KindTimeout, ExitCode: new(-15)}, 124},
 		{Result{Status: Timeout, ErrorKind: KindTimeout}, 124},
-		{Result{Status: Interrupted, ErrorKind: KindInterrupted, ExitCode: ptr(0)}, 130},
+		{Result{Status: Interrupted, ErrorKind: KindInterrupted, ExitCode: new(0)}, 130},
 		{Result{Status: Failure, ErrorKind: KindBackend}, 125},
 		{Result{Status: Failure, ErrorKind: KindTransport}, 125},
 		{Result{Status: Failure, ErrorKind: KindPolicy}, 126},

@@ -76,13 +76,13 @@ func (r *run) do(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(r.env.life, func() { cancel(context.Cause(r.env.life)) })()
-	if err := r.prepare(ctx); err != nil {
-		return ended(ctx, err)
+	if err = r.prepare(ctx); err == nil {
+		err = r.serve(ctx, cancel)
 	}
-	if err := r.serve(ctx, cancel); err != nil {
-		return ended(ctx, err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	return ended(r.env.life, ended(ctx, err)) // a closed Env looks like a broken one to what it closes
 }
 
 // prepare opens the way for tool calls and stages what the script needs.

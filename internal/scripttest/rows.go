@@ -34,9 +34,6 @@ type want struct {
 	outputHas, errorHas, hintHas, warningHas []string // parts; without hintHas there must be no hint
 }
 
-// exactly is for want.output.
-func exactly(text string) *string { return &text }
-
 // rows are all of them.
 func rows() []row {
 	return slices.Concat(basicRows(), outputRows(), environRows(), toolRows(), limitRows(), hintRows())

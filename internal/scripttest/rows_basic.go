@@ -11,18 +11,18 @@ import (
 
 func basicRows() []row {
 	return []row{
-		{name: "P7 print", code: "print('hello')", want: want{output: exactly("hello\n")}},
-		{name: "B002 nothing is printed", code: "x = 1", want: want{output: exactly("")}},
-		{name: "P49 prints in order", code: "for i in range(5): print(i)", want: want{output: exactly("0\n1\n2\n3\n4\n")}},
-		{name: "no final newline", code: "print('x', end='')", want: want{output: exactly("x")}},
+		{name: "P7 print", code: "print('hello')", want: want{output: new("hello\n")}},
+		{name: "B002 nothing is printed", code: "x = 1", want: want{output: new("")}},
+		{name: "P49 prints in order", code: "for i in range(5): print(i)", want: want{output: new("0\n1\n2\n3\n4\n")}},
+		{name: "no final newline", code: "print('x', end='')", want: want{output: new("x")}},
 		{name: "B097 the script's own status", code: "import sys; print('x'); sys.exit(125)", want: want{
-			status: hermes.Failure, kind: hermes.KindScript, code: 125, output: exactly("x\n"), errorHas: []string{"Script exited with code 125"},
+			status: hermes.Failure, kind: hermes.KindScript, code: 125, output: new("x\n"), errorHas: []string{"Script exited with code 125"},
 		}},
 		{name: "exit n is n and 255", code: "import sys; sys.exit(257)", want: want{
 			status: hermes.Failure, kind: hermes.KindScript, code: 1, errorHas: []string{"Script exited with code 1"},
 		}},
 		{name: "exit with a text", code: "import sys; sys.exit('no luck')", want: want{
-			status: hermes.Failure, kind: hermes.KindScript, code: 1, output: exactly("\n--- stderr ---\nno luck\n"), errorHas: []string{"no luck"},
+			status: hermes.Failure, kind: hermes.KindScript, code: 1, output: new("\n--- stderr ---\nno luck\n"), errorHas: []string{"no luck"},
 		}},
 		{name: "P12 an exception after prints", code: "print('before')\nraise ValueError('boom')", want: want{
 			status: hermes.Failure, kind: hermes.KindScript, code: 1,
@@ -41,17 +41,17 @@ func basicRows() []row {
 			status: hermes.Failure, kind: hermes.KindUsage, code: -1000, errorHas: []string{"line 2", "NUL"},
 		}},
 		{name: "a crash", code: "import os, signal\nprint('on', flush=True)\nos.kill(os.getpid(), signal.SIGSEGV)", want: want{
-			status: hermes.Failure, kind: hermes.KindSignal, code: -11, output: exactly("on\n"), errorHas: []string{"signal 11 (SIGSEGV)"},
+			status: hermes.Failure, kind: hermes.KindSignal, code: -11, output: new("on\n"), errorHas: []string{"signal 11 (SIGSEGV)"},
 		}},
-		{name: "B129 stdin is empty", code: "try:\n    input()\nexcept EOFError:\n    print('EOF')", want: want{output: exactly("EOF\n")}},
-		{name: "B130 stdin is what was given", code: "import sys; print(sys.stdin.read())", stdin: "ünï\n", want: want{output: exactly("ünï\n\n")}},
-		{name: "arguments", code: "import sys; print(sys.argv[1:])", args: []string{"a b", "--x", ""}, want: want{output: exactly("['a b', '--x', '']\n")}},
-		{name: "B042 asyncio", code: "import asyncio\nasync def f():\n    return 1\nprint(asyncio.run(f()))", want: want{output: exactly("1\n")}},
+		{name: "B129 stdin is empty", code: "try:\n    input()\nexcept EOFError:\n    print('EOF')", want: want{output: new("EOF\n")}},
+		{name: "B130 stdin is what was given", code: "import sys; print(sys.stdin.read())", stdin: "ünï\n", want: want{output: new("ünï\n\n")}},
+		{name: "arguments", code: "import sys; print(sys.argv[1:])", args: []string{"a b", "--x", ""}, want: want{output: new("['a b', '--x', '']\n")}},
+		{name: "B042 asyncio", code: "import asyncio\nasync def f():\n    return 1\nprint(asyncio.run(f()))", want: want{output: new("1\n")}},
 		{
 			name: "B020 a child in the background", code: "import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\nprint('done')",
-			want: want{output: exactly("done\n")},
+			want: want{output: new("done\n")},
 		},
-		{name: "B075 a long script", code: "s = '''" + strings.Repeat("x", 300<<10) + "'''\nprint(len(s))", want: want{output: exactly("307200\n")}},
+		{name: "B075 a long script", code: "s = '''" + strings.Repeat("x", 300<<10) + "'''\nprint(len(s))", want: want{output: new("307200\n")}},
 		{name: "P105 project mode is in the directory", code: "import os; print(os.getcwd())", local: true, check: func(t *testing.T, r *hermes.Result) {
 			if strings.Contains(r.Output, "hermes_sandbox_") {
 				t.Errorf("in %s", r.Output)
@@ -63,20 +63,20 @@ func basicRows() []row {
 		},
 		{
 			name: "P108 the tools can be imported in strict mode, wherever", code: "import os; os.chdir('/')\nimport hermes_tools; print(hermes_tools.json_parse('[1]'))",
-			settings: strict, want: want{output: exactly("[1]\n")},
+			settings: strict, want: want{output: new("[1]\n")},
 		},
 		{
 			name: "P108 the tools can be imported in project mode, wherever", code: "import os; os.chdir('/')\nimport hermes_tools; print(hermes_tools.json_parse('[1]'))",
-			want: want{output: exactly("[1]\n")},
+			want: want{output: new("[1]\n")},
 		},
 		{
 			name: "the directory is on sys.path", code: "open('my_own_module.py', 'w').write('x = 5')\nimport my_own_module; print(my_own_module.x)",
-			want: want{output: exactly("5\n")},
+			want: want{output: new("5\n")},
 		},
 		{
 			name: "modules of ours may be shadowed", code: "open('struct.py', 'w').write('x = 5')\nopen('socket.py', 'w').write('raise Exception')\nopen('json.py', 'w').write('')\n" +
 				"import sys, os\nsys.path.insert(0, os.getcwd())\nimport json\nfrom hermes_tools import terminal\nprint(terminal('echo hi')['output'])",
-			settings: func(*config.Settings) {}, want: want{output: exactly("hi\n\n"), made: 1},
+			settings: func(*config.Settings) {}, want: want{output: new("hi\n\n"), made: 1},
 		},
 	}
 }
@@ -85,15 +85,15 @@ func strict(s *config.Settings) { s.Mode = config.Strict }
 
 func outputRows() []row {
 	return []row{
-		{name: "B052 any script", code: "print('Ελλάδα 中文 🎉')", want: want{output: exactly("Ελλάδα 中文 🎉\n")}},
-		{name: "B053 a lone surrogate", code: "import sys\nsys.stdout.buffer.write('a\\ud800b'.encode('utf-8', 'surrogatepass'))", want: want{output: exactly("a\ufffd\ufffd\ufffdb")}},
-		{name: "bytes that are no text", code: "import sys\nsys.stdout.buffer.write(b'a\\xffb\\0')", want: want{output: exactly("a\ufffdb\x00")}},
-		{name: "colours are stripped", code: "print('\\x1b[31mred\\x1b[0m')", want: want{output: exactly("red\n")}},
+		{name: "B052 any script", code: "print('Ελλάδα 中文 🎉')", want: want{output: new("Ελλάδα 中文 🎉\n")}},
+		{name: "B053 a lone surrogate", code: "import sys\nsys.stdout.buffer.write('a\\ud800b'.encode('utf-8', 'surrogatepass'))", want: want{output: new("a\ufffd\ufffd\ufffdb")}},
+		{name: "bytes that are no text", code: "import sys\nsys.stdout.buffer.write(b'a\\xffb\\0')", want: want{output: new("a\ufffdb\x00")}},
+		{name: "colours are stripped", code: "print('\\x1b[31mred\\x1b[0m')", want: want{output: new("red\n")}},
 		{
 			name: "P132 what a child prints", code: "import os, subprocess, sys\nprint('a', flush=True)\nos.system('echo b')\nos.write(1, b'c\\n')\nsubprocess.run(['echo', 'd'])",
-			want: want{output: exactly("a\nb\nc\nd\n")},
+			want: want{output: new("a\nb\nc\nd\n")},
 		},
-		{name: "stderr of a success is not in the output", code: "import sys\nprint('out')\nprint('err', file=sys.stderr)", want: want{output: exactly("out\n")}},
+		{name: "stderr of a success is not in the output", code: "import sys\nprint('out')\nprint('err', file=sys.stderr)", want: want{output: new("out\n")}},
 		{
 			name: "B001 P70 P71 P80 P201 a long output", code: "print('HEAD')\nfor i in range(20000): print('line', i)\nprint('TAIL')", check: longOutput,
 			want: want{outputHas: []string{"OUTPUT TRUNCATED", "HEAD\n", "\nTAIL\n"}, warningHas: []string{"truncated", "read_file"}},
@@ -131,7 +131,7 @@ func outputRows() []row {
 		{
 			name: "P50 B006 B007 B029 a timeout", code: "import time\nprint('step-1')\ntime.sleep(600)", settings: func(s *config.Settings) { s.Timeout = 3 * time.Second },
 			want: want{
-				status: hermes.Timeout, kind: hermes.KindTimeout, code: -15, output: exactly("step-1\n\n⏰ Script timed out after 3s and was killed."),
+				status: hermes.Timeout, kind: hermes.KindTimeout, code: -15, output: new("step-1\n\n⏰ Script timed out after 3s and was killed."),
 				errorHas: []string{"Script timed out after 3s and was killed."},
 			},
 		},
