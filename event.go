@@ -5,6 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/hermes-exec/hermes-exec/internal/output"
 )
 
@@ -35,41 +38,49 @@ const (
 )
 
 // MarshalJSON writes the fields that events of this type have.
-func (e Event) MarshalJSON() ([]byte, error) {
-	type head struct {
-		Type EventType `json:"type"`
-		Time instant   `json:"time"`
-	}
+func (e Event) MarshalJSON() ([]byte, error) { return JSON(e) }
+
+// MarshalJSONTo does the same without a copy of the text.
+func (e Event) MarshalJSONTo(enc *jsontext.Encoder) error { return json.MarshalEncode(enc, e.fields()) }
+
+// head is what all events have.
+type head struct {
+	Type EventType `json:"type"`
+	Time instant   `json:"time"`
+}
+
+// fields returns a struct with what is written of an event of this type.
+func (e Event) fields() any {
 	h := head{e.Type, instant(e.Time)}
 	switch e.Type {
 	case EventStdout, EventStderr:
-		return JSON(struct {
+		return struct {
 			head
 			Text string `json:"text"`
-		}{h, e.Text})
+		}{h, e.Text}
 	case EventToolCall:
-		return JSON(struct {
+		return struct {
 			head
 			ID          int64  `json:"id"`
 			Tool        string `json:"tool"`
 			ArgsPreview string `json:"args_preview"`
-		}{h, e.ID, e.Tool, e.ArgsPreview})
+		}{h, e.ID, e.Tool, e.ArgsPreview}
 	case EventToolResult:
-		return JSON(struct {
+		return struct {
 			head
 			ID       int64   `json:"id"`
 			Tool     string  `json:"tool"`
 			Duration Seconds `json:"duration_seconds"`
 			Error    *string `json:"error"`
-		}{h, e.ID, e.Tool, Seconds(e.Duration), e.Error})
+		}{h, e.ID, e.Tool, Seconds(e.Duration), e.Error}
 	case EventResult:
-		return JSON(struct {
+		return struct {
 			head
 			Result *Result `json:"result"`
-		}{h, e.Result})
+		}{h, e.Result}
 	case EventStart:
 	}
-	return JSON(h)
+	return h
 }
 
 // emitter hands events to the caller, one at a time. Its methods may be called concurrently.

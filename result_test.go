@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,5 +197,15 @@ func TestJudge(t *testing.T) {
 				t.Errorf("got %+v", r)
 			}
 		})
+	}
+}
+
+func BenchmarkEventJSON(b *testing.B) {
+	e := Event{Type: EventStdout, Text: strings.Repeat("line 12345 of the output\n", 2621)}
+	b.SetBytes(int64(len(e.Text)))
+	for b.Loop() {
+		if _, err := JSON(e); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
