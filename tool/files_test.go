@@ -21,9 +21,10 @@ import (
 	"github.com/hermes-exec/hermes-exec/backend"
 )
 
-func TestReadFile(t *testing.T) {
-	w := newWorld(t)
+func TestReadFile(t *testing.T) { eachWorld(t, testReadFile) }
 
+func testReadFile(t *testing.T, w *world) {
+	t.Helper()
 	t.Run("B087 same keys and fresh content", func(t *testing.T) {
 		want := []string{"content", "encoding", "next_offset", "total_lines", "truncated"}
 		for _, text := range []string{"one\n", "two\nthree\n", "two\nthree\n"} {
@@ -114,8 +115,10 @@ func TestSpill(t *testing.T) {
 	}
 }
 
-func TestSearchFiles(t *testing.T) {
-	w := newWorld(t)
+func TestSearchFiles(t *testing.T) { eachWorld(t, testSearchFiles) }
+
+func testSearchFiles(t *testing.T, w *world) {
+	t.Helper()
 	w.put("src/a.py", "import os\n# TODO one\n")
 	w.put("src/b.go", "// TODO two\n")
 	w.put("node_modules/c.py", "TODO")
@@ -224,9 +227,10 @@ func TestFilesPool(t *testing.T) {
 	})
 }
 
-func TestWriteFile(t *testing.T) {
-	w := newWorld(t)
+func TestWriteFile(t *testing.T) { eachWorld(t, testWriteFile) }
 
+func testWriteFile(t *testing.T, w *world) {
+	t.Helper()
 	t.Run("B056 B074 exact bytes of any size", func(t *testing.T) {
 		for _, text := range []string{"", "no end", `\1 $'…\"' C:\new %s {} \\\"`, "\ufeffa\r\nb\x00\n", strings.Repeat("0123456789€\n", 5<<20/14)} {
 			o := w.ok("write_file", object{"path": "new/deep/a", "content": text})

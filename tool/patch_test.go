@@ -18,8 +18,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestPatch(t *testing.T) {
-	w := newWorld(t)
+func TestPatch(t *testing.T) { eachWorld(t, testPatch) }
+
+func testPatch(t *testing.T, w *world) {
+	t.Helper()
 	patch := func(file, old, with string, more ...object) object {
 		args := object{"path": file, "old_string": old, "new_string": with}
 		for _, m := range more {

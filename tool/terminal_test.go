@@ -20,9 +20,10 @@ import (
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
-func TestTerminal(t *testing.T) {
-	w := newWorld(t)
+func TestTerminal(t *testing.T) { eachWorld(t, testTerminal) }
 
+func testTerminal(t *testing.T, w *world) {
+	t.Helper()
 	t.Run("results", func(t *testing.T) {
 		for _, c := range []struct {
 			command, output string
@@ -99,8 +100,10 @@ func TestTerminal(t *testing.T) {
 
 func jsonText(v any) string { b, _ := json.Marshal(v); return string(b) }
 
-func TestTerminalTimeout(t *testing.T) {
-	w := newWorld(t)
+func TestTerminalTimeout(t *testing.T) { eachWorld(t, testTerminalTimeout) }
+
+func testTerminalTimeout(t *testing.T, w *world) {
+	t.Helper()
 	t.Run("output so far, and the tree is gone", func(t *testing.T) {
 		o := w.ok("terminal", object{"command": "echo start; setsid sleep 4711 & sleep 4711", "timeout": 1})
 		if want := (object{"output": "start\n", "exit_code": 124.0}); !reflect.DeepEqual(o, want) {
@@ -124,8 +127,10 @@ func TestTerminalTimeout(t *testing.T) {
 	})
 }
 
-func TestTerminalBackground(t *testing.T) {
-	w := newWorld(t)
+func TestTerminalBackground(t *testing.T) { eachWorld(t, testTerminalBackground) }
+
+func testTerminalBackground(t *testing.T, w *world) {
+	t.Helper()
 	o := w.ok("terminal", object{"command": "(while [ ! -e stop ]; do sleep 0.01; done; touch stopped) & echo started"})
 	if o["output"] != "started\n" {
 		t.Errorf("%v", o)

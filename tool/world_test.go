@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/backend/backendtest"
 	"github.com/hermes-exec/hermes-exec/backend/local"
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
@@ -25,14 +26,34 @@ type world struct {
 	dir string
 }
 
+// eachWorld runs a test on this machine as local has it, and as docker and ssh have theirs: behind
+// an agent that is reached by its stdio alone.
+func eachWorld(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run("local", func(t *testing.T) { test(t, newWorld(t)) })
+	t.Run("pipe", func(t *testing.T) {
+		test(t, makeWorld(t, func(dir string, vars map[string]string) (backend.Backend, error) {
+			cfg := backendtest.PipeConfig{Dir: dir, Env: vars, Python: testenv.Python(t)}
+			return backendtest.Pipe(t.Context(), cfg)
+		}))
+	})
+}
+
 func newWorld(t *testing.T) *world {
+	t.Helper()
+	return makeWorld(t, func(dir string, vars map[string]string) (backend.Backend, error) {
+		return local.Open(t.Context(), local.Config{Dir: dir, Env: vars, Python: testenv.Python(t)})
+	})
+}
+
+func makeWorld(t *testing.T, open func(dir string, vars map[string]string) (backend.Backend, error)) *world {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	vars := map[string]string{"PATH": os.Getenv("PATH"), "HOME": dir, "MARK": dir}
-	b, err := local.Open(t.Context(), local.Config{Dir: dir, Env: vars, Python: testenv.Python(t)})
+	b, err := open(dir, vars)
 	if err != nil {
 		t.Fatal(err)
 	}
