@@ -31,7 +31,7 @@ func TestTransports(t *testing.T) {
 	for where, open := range environments {
 		for how, make := range transports {
 			t.Run(where+"/"+how, func(t *testing.T) {
-				transporttest.TestTransport(t, transporttest.Config{Open: open, New: make})
+				transporttest.TestTransport(t, transporttest.Config{Open: open, New: make, Mirrored: where == "pipe"})
 			})
 		}
 	}
