@@ -15,6 +15,7 @@ import time
 from . import facts, frames, tree
 from .loop import Loop, Out, Stream
 from .process import Process
+from .scratch import remove_trees, socket_dir
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _END = 4.0  # seconds that supervisors get to end what they started: their grace
 
 
 class Agent:
-    def __init__(self, stdin: int, stdout: int, scratch: str, lease: float) -> None:
+    def __init__(self, stdin: int, stdout: int, scratch: List[bytes], lease: float) -> None:
         self._loop = Loop()
         self._out = Out(self._loop, stdout)
         self._stdin = stdin
@@ -150,7 +151,7 @@ class Agent:
 
     def _start(self, stream: int, fields: frames.Fields) -> Stream:
         self._sweep()
-        return Process(self._loop, self._out, stream, fields, self._end_orphans)
+        return Process(self._loop, self._out, stream, fields, self._scratch, self._end_orphans)
 
     def _end_orphans(self) -> None:
         """Kills what became the agent's own child because its supervisor was killed."""
@@ -247,10 +248,11 @@ def main(greeting: bytes, temp: str, scratch: str, library: str, lease: float) -
     """Called by the bootstrap with what it has prepared; never returns."""
     stdin, stdout = _move_stdio()
     agent = None
-    sockets = facts.socket_dir(scratch)
+    sockets = socket_dir(scratch)
+    ours = [os.fsencode(path) for path in (scratch, sockets)]
     try:
         os.write(stdout, greeting)
-        agent = Agent(stdin, stdout, scratch, lease)
+        agent = Agent(stdin, stdout, ours, lease)
         agent.greet(frames.encode(facts.hello(temp, scratch, library, sockets)))
         tree.hide()
         tree.become_subreaper()
@@ -260,9 +262,6 @@ def main(greeting: bytes, temp: str, scratch: str, library: str, lease: float) -
             if agent:
                 agent.end()
         finally:
-            from .share import remove_tree
-
-            for path in {scratch, sockets}:
-                remove_tree(os.fsencode(path))
+            remove_trees(ours)
             sys.stderr.flush()
             os._exit(0)

@@ -19,7 +19,13 @@ class Process(Stream):
     """A process from START to EXIT. Also takes DATA, CREDIT and EOF for its channels."""
 
     def __init__(
-        self, loop: Loop, out: Out, stream: int, fields: frames.Fields, orphaned: Callable[[], None]
+        self,
+        loop: Loop,
+        out: Out,
+        stream: int,
+        fields: frames.Fields,
+        scratch: List[bytes],
+        orphaned: Callable[[], None],
     ) -> None:
         self._orphaned = orphaned  # called when the supervisor was killed
         self._loop, self._out, self._stream = loop, out, stream
@@ -29,10 +35,10 @@ class Process(Stream):
         self._status = None  # type: Optional[Tuple[int, bool]]  # wait status, oom
         self._started = False
         self._words = b""
-        self._fork(fields)
+        self._fork(fields, scratch)
 
     def signal(self, number: int) -> None:
-        if self._status is None or not self.closed:
+        if self.alive():  # also when the command has ended: what it left may linger
             self._tell(b"signal %d\n" % number)
 
     def data(self, channel: int, data: bytes) -> None:
@@ -54,7 +60,7 @@ class Process(Stream):
     def reset(self) -> None:
         self._hang_up()
 
-    def _fork(self, fields: frames.Fields) -> None:
+    def _fork(self, fields: frames.Fields, scratch: List[bytes]) -> None:
         plan = _Plan()
         try:
             plan.prepare(fields)
@@ -64,7 +70,7 @@ class Process(Stream):
             plan.close()
             raise
         if self.pid == 0:
-            supervisor.run(theirs.detach(), plan.command)
+            supervisor.run(theirs.detach(), plan.command, scratch)
         theirs.close()
         self._lifeline = ours.detach()
         os.set_blocking(self._lifeline, False)

@@ -9,6 +9,7 @@ import stat
 
 from . import frames
 from .loop import Loop, Out, Stream
+from .scratch import remove_tree
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
@@ -107,23 +108,3 @@ def wake_readers(folder: bytes) -> None:
             pass
         finally:
             os.close(fd)
-
-
-def remove_tree(path: bytes) -> None:
-    """Removes a directory with all that is in it, following no link. Directories that their owner
-    made unreadable are opened up first."""
-    try:
-        mode = os.lstat(path).st_mode
-        if not stat.S_ISDIR(mode):
-            os.unlink(path)
-            return
-        os.chmod(path, 0o700)
-        names = os.listdir(path)
-    except OSError:
-        return
-    for name in names:
-        remove_tree(os.path.join(path, name))
-    try:
-        os.rmdir(path)
-    except OSError:
-        pass

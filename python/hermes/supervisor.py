@@ -17,6 +17,7 @@ import os
 import select
 
 from . import oom, tree
+from .scratch import remove_trees
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
@@ -38,10 +39,10 @@ class Command:
         self.linger = linger
 
 
-def run(lifeline: int, command: Command) -> NoReturn:
+def run(lifeline: int, command: Command, scratch: List[bytes]) -> NoReturn:
     """Never returns: the process ends with its work."""
     try:
-        _Supervisor(lifeline, command).run()
+        _Supervisor(lifeline, command, scratch).run()
     except BaseException as e:  # noqa: B902 - a fork of the agent must not go on as the agent
         try:
             os.write(lifeline, b"failed supervise %d\n" % (getattr(e, "errno", None) or errno.EIO))
@@ -52,8 +53,9 @@ def run(lifeline: int, command: Command) -> NoReturn:
 
 
 class _Supervisor:
-    def __init__(self, lifeline: int, command: Command) -> None:
+    def __init__(self, lifeline: int, command: Command, scratch: List[bytes]) -> None:
         self._lifeline = lifeline
+        self._scratch = scratch
         self._command = command
         self._reported = False
 
@@ -117,6 +119,7 @@ class _Supervisor:
                 data = self._read_orders()
                 if not data:
                     self._tree.end(_LEFTOVER_GRACE, _PATIENCE)
+                    remove_trees(self._scratch)  # the agent may have been killed, and cannot
                     return
                 *lines, orders = (orders + data).split(b"\n")
                 for line in lines:

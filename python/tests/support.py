@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -83,6 +84,7 @@ class Host:
         assert self.agent.stdin and self.agent.stdout
         self._in, self._out = self.agent.stdin, self.agent.stdout
         self._next = -1
+        self.hello = {}  # type: Dict[str, List[bytes]]
         self._in.write(boot_code(lease))
         self._in.flush()
 
@@ -133,6 +135,8 @@ class Host:
         self._in.close()
         self.agent.wait(10)
         self._out.close()
+        for key in ("scratch", "sockets"):  # an agent that a test has killed leaves them
+            shutil.rmtree(frames.text(self.hello, key) or "/nonexistent", ignore_errors=True)
 
     def __enter__(self) -> "Host":
         self.greet()

@@ -164,6 +164,7 @@ class AgentTest(unittest.TestCase):
         pids = self.pids(host, host.start("sh", "-c", self.tree), 3)
         host.agent.kill()
         support.eventually(lambda: not any(support.running(p) for p in pids))
+        support.eventually(lambda: not os.path.exists(frames.text(host.hello, "scratch")))
 
     def test_killing_the_supervisor_frees_nothing(self):
         host = self.host()
