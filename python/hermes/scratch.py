@@ -1,0 +1,52 @@
+"""The directories that belong to one environment and go with it."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Iterable
+
+_SOCKET_ROOM = 80  # bytes of a directory below which a socket's path fits the 104 of macOS
+
+
+def socket_dir(scratch: str) -> str:
+    """A private directory whose path leaves room for a socket's name: the scratch, else one of its
+    own."""
+    if len(os.fsencode(scratch)) <= _SOCKET_ROOM:
+        return scratch
+    for root in ("/tmp", "/dev/shm", "/var/tmp"):
+        path = os.path.join(root, "hermes_sandbox_" + os.urandom(6).hex())
+        try:
+            os.mkdir(path, 0o700)
+            return path
+        except OSError:
+            continue
+    return scratch
+
+
+def remove_trees(paths: Iterable[bytes]) -> None:
+    for path in set(paths):
+        remove_tree(path)
+
+
+def remove_tree(path: bytes) -> None:
+    """Removes a directory with all that is in it, following no link. Directories that their owner
+    made unreadable are opened up first."""
+    try:
+        mode = os.lstat(path).st_mode
+        if not stat.S_ISDIR(mode):
+            os.unlink(path)
+            return
+        os.chmod(path, 0o700)
+        names = os.listdir(path)
+    except OSError:
+        return
+    for name in names:
+        remove_tree(os.path.join(path, name))
+    try:
+        os.rmdir(path)
+    except OSError:
+        pass
