@@ -206,6 +206,10 @@ func ambiguous(text string, places []int) error {
 	if len(places) > maxListings {
 		more = " and further down"
 	}
-	return fmt.Errorf("old_string occurs %d times, on lines %s%s; add more of what is around it, or set replace_all",
-		len(places), strings.Join(lines, ", "), more)
+	on := "lines"
+	if len(lines) == 1 {
+		on = "line"
+	}
+	return fmt.Errorf("old_string occurs %d times, on %s %s%s; add more of what is around it, or set replace_all",
+		len(places), on, strings.Join(lines, ", "), more)
 }

@@ -46,7 +46,7 @@ func testPatch(t *testing.T, w *world) {
 		w.put("a", "x\nx x\nyy\nx\n")
 		w.fails("patch", patch("a", "x", "z"), "occurs 4 times, on lines 1, 2, 4;")
 		w.put("a", "aaa")
-		w.fails("patch", patch("a", "aa", "b"), "occurs 2 times, on lines 1;")
+		w.fails("patch", patch("a", "aa", "b"), "occurs 2 times, on line 1;")
 		if w.get("a") != "aaa" {
 			t.Error("a refused patch changed the file")
 		}

@@ -1,7 +1,12 @@
 """Globs and .gitignore rules, both as regular expressions over paths with "/" between names."""
 
+from __future__ import annotations
+
 import re
-from typing import Callable, List, NamedTuple, Optional, Pattern, Sequence, Tuple
+
+TYPE_CHECKING = False  # typing costs 10 ms at start
+if TYPE_CHECKING:
+    from typing import Callable, List, Optional, Pattern, Sequence, Tuple
 
 _TOKEN = re.compile(r"(?:^|(?<=/))\*\*/|/\*\*$|\*+|\?|\[[!^]?\]?[^\]/]*\]|\\.|.", re.S)
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
@@ -72,26 +77,28 @@ def _any(globs: Sequence[str]) -> Optional[Callable[[str], object]]:
     return re.compile("|".join("(?:%s)" % translate(g) for g in globs), re.S).fullmatch
 
 
-class Rule(NamedTuple):
+class Rule:
     """One line of a .gitignore."""
 
-    match: Callable[[str], object]
-    keep: bool  # the line started with "!"
-    folders: bool  # the line ended with "/"
+    def __init__(self, match: Callable[[str], object], keep: bool, folders: bool) -> None:
+        self.match = match
+        self.keep = keep  # the line started with "!"
+        self.folders = folders  # the line ended with "/"
 
 
-class Level(NamedTuple):
+class Level:
     """The rules of one .gitignore and where it lies."""
 
-    any: Pattern[str]  # whether a rule may say something at all
-    rules: Sequence[Rule]  # the last line first
-    lead: str  # what to put before a path below the search root to make it relative to this file
-    skip: int  # how many characters to take from it first
+    def __init__(self, some: Pattern[str], rules: Sequence[Rule], lead: str, skip: int) -> None:
+        self.some = some  # whether a rule may say something at all
+        self.rules = rules  # the last line first
+        self.lead = lead  # what to put before a path below the search root to make it relative to this file
+        self.skip = skip  # how many characters to take from it first
 
     def verdict(self, path: str, is_dir: bool) -> Optional[bool]:
         """Return True to ignore the path, False to keep it, None without an opinion."""
         here = self.lead + path[self.skip :]
-        if not self.any.fullmatch(here):
+        if not self.some.fullmatch(here):
             return None
         for rule in self.rules:
             if (is_dir or not rule.folders) and rule.match(here):

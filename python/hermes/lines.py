@@ -5,12 +5,17 @@ rewritten so that no part of it can match a line break, which makes one search o
 what a search of each line would find. A text that a pattern requires literally is looked for first.
 """
 
+from __future__ import annotations
+
 import re
 import warnings
-from typing import Callable, Iterator, List, Match, Optional, Tuple
 
-# A line: where it starts and ends in the text (without the line break), and where the match starts.
-Span = Tuple[int, int, int]
+TYPE_CHECKING = False  # typing costs 10 ms at start
+if TYPE_CHECKING:
+    from typing import Callable, Iterator, List, Match, Optional, Tuple
+
+    # A line: where it starts and ends in the text (without the line break), and where the match starts.
+    Span = Tuple[int, int, int]
 
 _TOKEN = re.compile(
     r"\\(?:x..|u....|U.{8}|N\{[^}]*\}|[0-9]{1,3}|.)"  # an escape
@@ -40,7 +45,7 @@ class Finder:
         except (re.error, RecursionError, OverflowError, ValueError) as err:
             raise ValueError("bad pattern %r: %s" % (pattern, err)) from None
 
-    def _prepare(self, pattern: str, tokens: List[str]) -> "Callable[..., Optional[Match[str]]]":
+    def _prepare(self, pattern: str, tokens: List[str]) -> Callable[..., Optional[Match[str]]]:
         plain = re.compile(pattern)
         if plain.flags & re.DOTALL or any(map(_crosses, tokens)):
             return re.compile(pattern, re.MULTILINE).search

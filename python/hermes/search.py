@@ -5,14 +5,21 @@ or UTF-32. Text that is not UTF-8 is searched all the same, its odd bytes read a
 below the root are not followed; FIFOs, sockets and devices are passed over, and so is .git.
 """
 
+from __future__ import annotations
+
 import codecs
 import os
 import stat
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from . import globs, lines
 
-Row = Dict[str, Any]
+TYPE_CHECKING = False  # typing costs 10 ms at start
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+
+    Row = Dict[str, Any]
+    # The text of a file in blocks of whole lines, each with the number of its first line.
+    Texts = Iterator[Tuple[str, int]]
 
 HEAD = 1 << 16  # bytes that tell what a file is
 BLOCK = 1 << 24  # bytes searched at once; a longer line is searched in pieces
@@ -108,7 +115,7 @@ def _grep(request: Row, rows: Rows) -> None:
             continue  # gone, or not ours to read: a search goes on
 
 
-def _content(rows: Rows, path: str, texts: "Texts", finder: lines.Finder, context: int) -> None:
+def _content(rows: Rows, path: str, texts: Texts, finder: lines.Finder, context: int) -> None:
     for text, number in texts:
         last = 0
         for start, end, first in finder.spans(text):
@@ -123,7 +130,7 @@ def _content(rows: Rows, path: str, texts: "Texts", finder: lines.Finder, contex
             rows.keep(row)
 
 
-def _first(rows: Rows, path: str, texts: "Texts", finder: lines.Finder, _context: int) -> None:
+def _first(rows: Rows, path: str, texts: Texts, finder: lines.Finder, _context: int) -> None:
     for text, _ in texts:
         for _span in finder.spans(text):
             if rows.wanted():
@@ -131,7 +138,7 @@ def _first(rows: Rows, path: str, texts: "Texts", finder: lines.Finder, _context
             return
 
 
-def _count(rows: Rows, path: str, texts: "Texts", finder: lines.Finder, _context: int) -> None:
+def _count(rows: Rows, path: str, texts: Texts, finder: lines.Finder, _context: int) -> None:
     count = sum(1 for text, _ in texts for _span in finder.spans(text))
     if count and rows.wanted():
         rows.keep({"path": path, "count": count})
@@ -165,10 +172,6 @@ def _after(text: str, end: int, count: int) -> List[str]:
         found.append(_cut(text, start, end, start))
         room -= 100 + len(found[-1])
     return found
-
-
-# Texts is the text of a file in blocks of whole lines, each with the number of its first line.
-Texts = Iterator[Tuple[str, int]]
 
 
 def _texts(path: str, literal: bytes) -> Texts:
@@ -222,13 +225,16 @@ def _unix(text: str) -> str:
     return text.replace("\r\n", "\n") if "\r" in text else text
 
 
-class File(NamedTuple):
+class File:
     """A file that the walk came to."""
 
-    path: str  # to open it
-    shown: str  # to show it, and for the caller to hand back
-    below: str  # below the search root
-    name: str
+    __slots__ = ("path", "shown", "below", "name")
+
+    def __init__(self, path: str, shown: str, below: str, name: str) -> None:
+        self.path = path  # to open it
+        self.shown = shown  # to show it, and for the caller to hand back
+        self.below = below  # below the search root
+        self.name = name
 
 
 def _files(request: Row) -> Iterator[File]:
@@ -248,7 +254,9 @@ def _files(request: Row) -> Iterator[File]:
     yield from _walk(root, lead, wanted, outer_levels(root, request.get("dir")))
 
 
-def _walk(root: str, lead: str, wanted: Optional[Callable[[str, str], object]], outer: List[globs.Level]) -> Iterator[File]:
+def _walk(
+    root: str, lead: str, wanted: Optional[Callable[[str, str], object]], outer: List[globs.Level]
+) -> Iterator[File]:
     todo = [(root, "", "", outer, True)]
     while todo:
         path, below, name, levels, is_dir = todo.pop()
@@ -267,7 +275,7 @@ def _walk(root: str, lead: str, wanted: Optional[Callable[[str, str], object]], 
                 todo.append((entry.path, child, entry.name, levels, kind))
 
 
-def _entries(path: str) -> "List[os.DirEntry[str]]":
+def _entries(path: str) -> List[os.DirEntry[str]]:
     """Return what a directory holds, the last name first; nothing for one that cannot be read."""
     try:
         with os.scandir(path) as found:
@@ -276,7 +284,7 @@ def _entries(path: str) -> "List[os.DirEntry[str]]":
         return []
 
 
-def _kind(entry: "os.DirEntry[str]") -> Optional[bool]:
+def _kind(entry: os.DirEntry[str]) -> Optional[bool]:
     """Return True for a directory, False for a regular file, None for what a search passes over."""
     try:
         if entry.is_dir(follow_symlinks=False):
