@@ -87,13 +87,11 @@ func (a *app) script(c *cli.Context) (*script, error) {
 	if file == "" && a.onTerminal() {
 		return nil, usagef("no script: name a FILE, or give the script on stdin; see hermes-exec --help")
 	}
-	fromStdin := file == "" || file == "-"
+	fromStdin := slices.Contains([]string{"", "-", "/dev/stdin", "/dev/fd/0"}, file)
 	if fromStdin {
 		s.Code, err = readAll(a.in)
-	} else if _, err = os.Stat(file); err != nil {
-		err = a.noScript(c, file, err)
 	} else {
-		s.File = file
+		err = a.openScript(c, s, file)
 	}
 	if err != nil {
 		return nil, err
@@ -128,14 +126,33 @@ func (a *app) onTerminal() bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// readAll reads stdin, to which nobody meant to give more than maxInput.
+// openScript looks at FILE. A descriptor of this program, <(...) of a shell, means nothing to the
+// process that is to run it, also where it stands for a file: it is read here.
+func (a *app) openScript(c *cli.Context, s *script, file string) (err error) {
+	if _, err := os.Stat(file); err != nil {
+		return a.noScript(c, file, err)
+	}
+	if !strings.HasPrefix(file, "/dev/fd/") && !strings.HasPrefix(file, "/proc/self/fd/") {
+		s.File = file
+		return nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return usagef("read the script: %v", err)
+	}
+	defer f.Close()
+	s.Code, err = readAll(f)
+	return err
+}
+
+// readAll reads a stream, to which nobody meant to give more than maxInput.
 func readAll(in io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxInput+1))
 	switch {
 	case err != nil:
-		return nil, usagef("read stdin: %v", err)
+		return nil, usagef("read the input: %v", err)
 	case len(data) > maxInput:
-		return nil, usagef("stdin is longer than %d MiB", maxInput>>20)
+		return nil, usagef("the input is longer than %d MiB", maxInput>>20)
 	}
 	return data, nil
 }
