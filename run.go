@@ -82,7 +82,11 @@ func (r *run) do(ctx context.Context) (err error) {
 	if err == nil {
 		return nil
 	}
-	return ended(r.env.life, ended(ctx, err)) // a closed Env looks like a broken one to what it closes
+	err = ended(ctx, err)
+	if kind := kindOf(err); kind == KindTransport || kind == KindBackend {
+		err = ended(r.env.life, err) // a closed Env looks like a broken one to what it closes
+	}
+	return err
 }
 
 // prepare opens the way for tool calls and stages what the script needs.
