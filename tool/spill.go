@@ -23,6 +23,9 @@ const (
 // openSpill opens a regular file on the host, and nothing else.
 func openSpill(name string) (*os.File, error) {
 	before, err := os.Lstat(name)
+	if err == nil && !before.Mode().IsRegular() {
+		err = fmt.Errorf("%s: is not a regular file", name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -31,8 +34,8 @@ func openSpill(name string) (*os.File, error) {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && (!before.Mode().IsRegular() || !os.SameFile(before, info)) {
-		err = fmt.Errorf("%s: is not a regular file", name)
+	if err == nil && !os.SameFile(before, info) { // a symlink, or a FIFO, was put in its place
+		err = fmt.Errorf("%s: was replaced while it was opened", name)
 	}
 	if err != nil {
 		f.Close()
