@@ -22,10 +22,19 @@ _NET = 0.05  # seconds until a spool is looked at although nobody rang
 _CHUNK = 65536
 _THREADS = 64  # at most, for coroutines
 
-_local = _thread._local()  # .link: the idle channel of this thread; .job: the coroutine it works for
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, Optional, Tuple, TypeVar, Union
+
+    _T = TypeVar("_T")
+
+# Of each thread: .link is its idle channel, .job the coroutine that it works for.
+_local = _thread._local()  # type: ignore[attr-defined]
 _lock = _thread.allocate_lock()
-_kept = {}  # descriptors that a forked child must not keep, by the id of their owner
-_codec = None  # (encode, quote, scan, loose), made on the first call
+# What a forked child must not keep open, a socket or a descriptor, by the id of its owner.
+_kept = {}  # type: Dict[int, Any]
+# encode, quote, scan and loose, made on the first call.
+_codec = ()  # type: Tuple[Any, ...]
 _watching = False  # forks are seen to
 
 
@@ -35,13 +44,15 @@ class TransportError(RuntimeError):
 
 
 def _std(name):
+    # type: (str) -> Any
     """Imports an extension module of the standard library, whatever the user has of that name."""
     home = os.path.dirname(os.__file__)
     folders = [home, os.path.join(home, "lib-dynload"), os.path.join(sys.base_exec_prefix, "DLLs")]
     folders += [p for p in sys.path if p.endswith("lib-dynload")]
-    have = getattr(sys.modules.get(name), "__spec__", None)
-    if have is not None and (have.origin == "built-in" or os.path.dirname(have.origin or "") in folders):
-        return sys.modules[name]
+    have = sys.modules.get(name)
+    origin = getattr(getattr(have, "__spec__", None), "origin", None) or ""
+    if origin == "built-in" or os.path.dirname(origin) in folders:
+        return have
     if name in sys.builtin_module_names:
         return __import__(name)
     spec = sys.modules["_frozen_importlib_external"].PathFinder.find_spec(name, folders)
@@ -49,27 +60,37 @@ def _std(name):
         return __import__(name)  # a layout that we do not know
     module = sys.modules["_frozen_importlib"].module_from_spec(spec)
     spec.loader.exec_module(module)
-    if name[0] == "_":  # the user may have a select.py, and gets that when he imports it
-        sys.modules.setdefault(name, module)
+    # The user may have a select.py: he keeps it, or gets it when he imports it. Up to 3.9 loading
+    # alone makes an entry.
+    if have is not None:
+        sys.modules[name] = have
+    elif name[0] == "_":
+        sys.modules[name] = module
+    else:
+        sys.modules.pop(name, None)
     return module
 
 
 def _load():
+    # type: () -> Tuple[Any, ...]
     """Makes the JSON codec: strict for the wire, lenient for json_parse."""
     global _codec
 
     def plain(value):
+        # type: (Any) -> Any
         if hasattr(value, "__fspath__"):
             return os.fspath(value)
         raise TypeError("an argument is not JSON: " + type(value).__name__)
 
     def number(text):
+        # type: (str) -> float
         raise ValueError("not a JSON number: " + text)
 
     class Strict:
         strict = True
         object_hook = object_pairs_hook = array_hook = None
-        parse_float, parse_int, parse_constant = float, int, number
+        parse_float, parse_int = float, int
+        parse_constant = number  # type: Callable[[str], float]
 
     class Loose(Strict):
         strict = False
@@ -84,6 +105,7 @@ def _load():
         ]
 
         def encode(value):
+            # type: (Any) -> str
             # Up to 3.12 the exact encoder takes two to three times as long. Both agree unless
             # something was escaped by number.
             text = "".join(ascii(value, 0))
@@ -101,6 +123,7 @@ def _load():
 
 
 def _call(tool, args):
+    # type: (str, Dict[str, Any]) -> Any
     """Lets the host run a tool and returns its result. A call is sent at most once."""
     encode, quote, scan, _ = _codec or _load()
     try:
@@ -110,8 +133,7 @@ def _call(tool, args):
     except RecursionError:
         raise ValueError("an argument is nested too deeply, or contains itself") from None
     try:
-        head = '"tool":%s,"cwd":%s,"args":' % (quote(tool), quote(os.getcwd()))
-        head = head.encode()
+        head = ('"tool":%s,"cwd":%s,"args":' % (quote(tool), quote(os.getcwd()))).encode()
     except UnicodeEncodeError:
         raise ValueError("the current directory has a name that is not UTF-8") from None
     except OSError as e:
@@ -126,7 +148,7 @@ def _call(tool, args):
         if job is not None:
             job.working(link)
         link.count += 1
-        data = link.roundtrip(b'%b%d,%b' % (link.start, link.count, head), body)
+        data = link.roundtrip(b"%b%d,%b" % (link.start, link.count, head), body)
         try:
             reply = scan(data.decode(), 0)[0]
             result = reply["result"]
@@ -139,19 +161,20 @@ def _call(tool, args):
         link.abandon()  # the answer may still come
         link.close()
         if isinstance(e, OSError):
-            raise TransportError("the connection to the host broke during %s, which was not repeated: %s" % (tool, e)) from e
+            raise TransportError(
+                "the connection to the host broke during %s, which was not repeated: %s" % (tool, e)
+            ) from e
         raise
     mine["link"] = link
     return result
 
 
 def _connect():
+    # type: () -> Union[_Stream, _Spool]
     _watch_forks()
-    address, spool, token = (
-        _SOCKET or os.environ.get("HERMES_RPC_SOCKET"),
-        _SPOOL or os.environ.get("HERMES_RPC_DIR"),
-        _TOKEN or os.environ.get("HERMES_RPC_TOKEN"),
-    )
+    address = _SOCKET or os.environ.get("HERMES_RPC_SOCKET", "")
+    spool = _SPOOL or os.environ.get("HERMES_RPC_DIR", "")
+    token = _TOKEN or os.environ.get("HERMES_RPC_TOKEN", "")
     if not token or not (address or spool):
         raise TransportError(
             "no host to call: HERMES_RPC_TOKEN and HERMES_RPC_SOCKET or HERMES_RPC_DIR are not set. "
@@ -161,37 +184,44 @@ def _connect():
 
 
 def _start(token):
-    return b'{"token":"%b","id":' % token.encode()
+    # type: (str) -> bytes
+    return ('{"token":"%s","id":' % token).encode()
 
 
 class _Stream:
     """A connection: one JSON object a line, there and back."""
 
     def __init__(self, address, token):
+        # type: (str, str) -> None
         self.pid, self.count, self.start = os.getpid(), 0, _start(token)
-        self.address, self.sock = address, None
+        self.address = address
+        self.sock = None  # type: Any
         self._dial()
 
     def _dial(self):
+        # type: () -> None
         s = _std("_socket")
         tcp = self.address.startswith("tcp://")
         try:
-            sock = s.socket(s.AF_INET if tcp else s.AF_UNIX, s.SOCK_STREAM)
-            sock.settimeout(None)  # the user may have set a default
+            self.sock = s.socket(s.AF_INET if tcp else s.AF_UNIX, s.SOCK_STREAM)
+            _kept[id(self)] = self.sock
+            self.sock.settimeout(None)  # the user may have set a default
             if tcp:
                 host, _, port = self.address[6:].rpartition(":")
-                sock.connect((host, int(port)))
-                sock.setsockopt(s.IPPROTO_TCP, s.TCP_NODELAY, 1)
+                self.sock.connect((host, int(port)))
+                self.sock.setsockopt(s.IPPROTO_TCP, s.TCP_NODELAY, 1)
             else:
-                sock.connect(self.address)
+                self.sock.connect(self.address)
         except OSError as e:
+            self.close()
             raise TransportError("cannot reach the host at %s: %s" % (self.address, e)) from e
-        self.sock, self.flags = sock, getattr(s, "MSG_NOSIGNAL", 0)
-        _kept[id(self)] = sock
+        self.flags = getattr(s, "MSG_NOSIGNAL", 0)
 
     def roundtrip(self, head, body):
+        # type: (bytes, bytes) -> bytes
+        rest = ()  # type: Tuple[bytes, ...]
         if len(body) < _CHUNK:
-            first, rest = head + body + b"}\n", ()
+            first = head + body + b"}\n"
         else:
             first, rest = head, (body, b"}\n")
         try:
@@ -205,17 +235,19 @@ class _Stream:
             self._send(first[sent:])
         for part in rest:
             self._send(part)
-        data = self.sock.recv(_CHUNK)
+        data = self.sock.recv(_CHUNK)  # type: bytes
         if data[-1:] == b"\n":
             return data
         return self._receive(data)
 
     def _send(self, data):
+        # type: (bytes) -> None
         view = memoryview(data)
         while view:
             view = view[self.sock.send(view, self.flags):]
 
     def _receive(self, data):
+        # type: (bytes) -> bytes
         parts = []
         while data:
             parts.append(data)
@@ -225,6 +257,7 @@ class _Stream:
         raise ConnectionError("it was closed before the answer came")
 
     def abandon(self):
+        # type: () -> None
         """Ends the call that another thread waits for."""
         try:
             self.sock.shutdown(2)
@@ -232,6 +265,7 @@ class _Stream:
             pass
 
     def close(self):
+        # type: () -> None
         _kept.pop(id(self), None)
         if self.sock is not None:
             self.sock.close()
@@ -248,6 +282,7 @@ class _Spool:
     """
 
     def __init__(self, folder, token):
+        # type: (str, str) -> None
         self.pid, self.count, self.start = os.getpid(), 0, _start(token)
         self.inbox, self.outbox = os.path.join(folder, "in"), os.path.join(folder, "out")
         self.channel = "%x-%x-%s" % (self.pid, _thread.get_ident(), os.urandom(8).hex())
@@ -267,6 +302,7 @@ class _Spool:
             self.poll = None
 
     def roundtrip(self, head, body):
+        # type: (bytes, bytes) -> bytes
         name = "%s.%d" % (self.channel, self.count)
         request, hidden = os.path.join(self.inbox, "req_" + name), os.path.join(self.inbox, "." + name)
         self._write(hidden, head + body + b"}\n")
@@ -275,12 +311,13 @@ class _Spool:
         if self.mirrored:
             self._ring(self.mirror)
         data = self._wait(os.path.join(self.outbox, "res_" + name))
-        self.waiting = None
+        self.waiting = ""
         return data
 
-    waiting = None  # the request that is not answered yet
+    waiting = ""  # the request that is not answered yet
 
     def _write(self, name, data):
+        # type: (str, bytes) -> None
         try:
             fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
             try:
@@ -297,6 +334,7 @@ class _Spool:
             raise TransportError("cannot write a request to the spool: %s" % e) from e
 
     def _ring(self, bell):
+        # type: (str) -> None
         try:
             fd = os.open(bell, os.O_WRONLY | os.O_NONBLOCK)
         except OSError:
@@ -309,6 +347,7 @@ class _Spool:
             os.close(fd)
 
     def _wait(self, name):
+        # type: (str) -> bytes
         start = self.time.monotonic()
         while True:
             # Where the bell has failed before, look early and ever more rarely.
@@ -324,6 +363,7 @@ class _Spool:
                 raise TransportError("the host has closed the spool")
 
     def _pause(self, seconds):
+        # type: (float) -> bool
         """Waits for the bell, and tells whether it rang."""
         if self.poll is None:
             self.time.sleep(seconds)
@@ -336,6 +376,7 @@ class _Spool:
         return False
 
     def _take(self, name):
+        # type: (str) -> Optional[bytes]
         try:
             fd = os.open(name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except OSError:  # on Windows also while it is being renamed
@@ -354,9 +395,11 @@ class _Spool:
         return b"".join(parts)
 
     def abandon(self):
+        # type: () -> None
         self.given_up = True
 
     def close(self):
+        # type: () -> None
         _kept.pop(id(self), None)
         if self.pid != os.getpid():
             return
@@ -368,7 +411,7 @@ class _Spool:
                     self._write(self.waiting.replace("req_", "end_"), b"")
                 except TransportError:
                     pass
-            self.waiting = None
+            self.waiting = ""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
@@ -381,6 +424,7 @@ class _Spool:
 
 
 def _watch_forks():
+    # type: () -> None
     """Makes forked children close the parent's channels. The host sees the death of a caller by its
     closed channel, which a child must not keep open."""
     global _watching
@@ -391,6 +435,7 @@ def _watch_forks():
 
 
 def _forked():
+    # type: () -> None
     global _lock
     _lock = _thread.allocate_lock()  # another thread may have held it
     for held in _kept.values():
@@ -405,15 +450,19 @@ class _Job:
     """A call of a coroutine, made by a thread."""
 
     def __init__(self, fn, args, kwargs, loop):
+        # type: (Callable[..., Any], Any, Any, Any) -> None
         self.fn, self.args, self.kwargs, self.loop = fn, args, kwargs, loop
-        self.future, self.link, self.over = loop.create_future(), None, False
+        self.future, self.over = loop.create_future(), False
+        self.link = None  # type: Union[None, _Stream, _Spool]
 
     def working(self, link):
+        # type: (Union[_Stream, _Spool]) -> None
         self.link = link
         if self.over:
             raise TransportError("the call was given up")
 
     def run(self):
+        # type: () -> None
         if self.over:
             return
         _local.job = self
@@ -429,6 +478,7 @@ class _Job:
             pass  # the loop is closed: nobody waits
 
     def settle(self, result, error):
+        # type: (Any, Optional[BaseException]) -> None
         if self.future.done():
             return
         if error is None:
@@ -437,6 +487,7 @@ class _Job:
             self.future.set_exception(error)
 
     def cancel(self):
+        # type: () -> None
         self.over = True
         link = self.link
         if link is not None:
@@ -447,10 +498,12 @@ class _Pool:
     """Threads for coroutines, apart from the event loop's own: tool calls wait long."""
 
     def __init__(self):
+        # type: () -> None
         self.pid, self.jobs = os.getpid(), _std("_queue").SimpleQueue()
         self.lock, self.threads, self.open = _thread.allocate_lock(), 0, 0
 
     def submit(self, job):
+        # type: (_Job) -> None
         with self.lock:
             self.open += 1
             more = self.open > self.threads < _THREADS
@@ -460,6 +513,7 @@ class _Pool:
             _thread.start_new_thread(self.work, ())
 
     def work(self):
+        # type: () -> None
         while True:
             self.jobs.get().run()
             with self.lock:
@@ -472,11 +526,13 @@ class _Aio:
     _pool = None
 
     def __getattr__(self, name):
-        fn = globals().get(name)
+        # type: (str) -> Callable[..., Any]
+        fn = globals().get(name)  # type: Any
         if name.startswith("_") or not callable(fn):
             raise AttributeError("hermes_tools has no tool %r" % name)
 
         async def call(*args, **kwargs):
+            # type: (Any, Any) -> Any
             import asyncio
 
             with _lock:
@@ -497,6 +553,7 @@ aio = _Aio()
 
 
 def json_parse(text):
+    # type: (Union[str, bytes, bytearray]) -> Any
     """Parses JSON text, tolerant of a BOM and of raw control characters in strings.
 
     Text that begins with { or [ must be JSON, else ValueError. Other text that is not JSON comes
@@ -504,7 +561,7 @@ def json_parse(text):
     """
     if isinstance(text, (bytes, bytearray)):
         text = text.decode()
-    body = text.lstrip("\ufeff").strip()
+    body = text.strip().lstrip("\ufeff").lstrip()
     try:
         value, end = (_codec or _load())[3](body, 0)
         if end == len(body):
@@ -520,14 +577,16 @@ def json_parse(text):
 
 
 def shell_quote(s):
+    # type: (object) -> str
     """Quotes a string so that a shell takes it as one word."""
     s = str(s)
-    if s and s.isascii() and s.translate({ord(c): None for c in "@%+=:,./-_"}).isalnum():
+    if s and s.isascii() and ("a" + s.translate({ord(c): None for c in "@%+=:,./-_"})).isalnum():
         return s
     return "'" + s.replace("'", "'\"'\"'") + "'"
 
 
 def retry(fn, max_attempts=3, delay=2):
+    # type: (Callable[[], _T], int, float) -> _T
     """Calls fn() until it does not raise, at most max_attempts times; the pause, delay seconds,
     doubles each time."""
     import time
