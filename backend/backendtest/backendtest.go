@@ -17,7 +17,7 @@ import (
 )
 
 // caseLimit bounds the context of one case. It is long because slow machines are no failures.
-const caseLimit = 2 * time.Minute
+const caseLimit = 20 * time.Second
 
 // Config says what to test.
 type Config struct {

@@ -99,6 +99,13 @@ func (e *env) ready(ctx context.Context, cmd backend.Cmd) *proc {
 // await waits until the process has printed text, and fails the test if it ends without.
 func (p *proc) await(ctx context.Context, text string) {
 	p.t.Helper()
+	if err := p.printed(ctx, text); err != nil {
+		p.t.Fatalf("%q was not printed: %v; stdout %.500q, stderr %.2000q", text, err, p.out, p.err)
+	}
+}
+
+// printed waits until the process has printed text, or has ended.
+func (p *proc) printed(ctx context.Context, text string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -106,9 +113,7 @@ func (p *proc) await(ctx context.Context, text string) {
 		cancel(fmt.Errorf("the process ended: %w", cmp.Or(p.Wait(ctx), errEnded)))
 	}()
 	defer func() { cancel(nil); <-ended }()
-	if err := p.out.await(ctx, text); err != nil {
-		p.t.Fatalf("%q was not printed: %v; stdout %.500q, stderr %.2000q", text, err, p.out, p.err)
-	}
+	return p.out.await(ctx, text)
 }
 
 // wait waits for the process and fails the test unless it ended with status 0.

@@ -55,6 +55,10 @@ func bySignal(err error) bool {
 func hostileKill(ctx context.Context, e *env, victim string, sig backend.Signal) {
 	witness := e.another()
 	p := e.attack(ctx, victim, sig)
+	if sig == backend.Terminate { // which may be ignored: then nothing is lost, and it can be ended
+		_ = p.printed(ctx, "attacked\n")
+		_ = p.Signal(ctx, backend.Kill)
+	}
 	err := p.Wait(ctx)
 	if !lost(err) && !bySignal(err) {
 		e.Errorf("wait: %v", err)

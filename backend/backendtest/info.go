@@ -45,8 +45,8 @@ func infoFacts(ctx context.Context, e *env) {
 	if path.Dir(info.Scratch) != path.Clean(info.Temp) {
 		e.Errorf("scratch %s is not in the temporary directory %s", info.Scratch, info.Temp)
 	}
-	found := e.stat(ctx, info.Dir, info.Temp, info.Scratch, info.Library)
-	for i, want := range []string{"dir", "dir", "dir", "file"} {
+	found := e.stat(ctx, info.Dir, info.Temp, info.Scratch)
+	for i, want := range []string{"dir", "dir", "dir"} {
 		if found[i].Kind != want {
 			e.Errorf("%d: %+v, want a %s", i, found[i], want)
 		}

@@ -231,8 +231,8 @@ func at[T any](list []*T, i byte) *T {
 }
 
 func (p *process) exited(f fields) {
-	p.stdout = backend.Counts{Total: f.number("stdout_total"), Omitted: f.number("stdout_omitted")}
-	p.stderr = backend.Counts{Total: f.number("stderr_total"), Omitted: f.number("stderr_omitted")}
+	p.stdout = p.counts(f, "stdout", p.cmd.Stdout)
+	p.stderr = p.counts(f, "stderr", p.cmd.Stderr)
 	p.survivors = f["survivor"]
 	exit := &backend.ExitError{Code: int(f.number("code")), OOMKilled: f.number("oom") == 1}
 	if sig := f.number("signal"); sig != 0 {
@@ -246,6 +246,21 @@ func (p *process) exited(f fields) {
 	default:
 		p.finish(fmt.Errorf("%w: its supervisor was killed", backend.ErrNoExitStatus))
 	}
+}
+
+// counts corrects what appendKeep asked for: a stream that nobody reads lacks only what Keep would
+// have left out.
+func (p *process) counts(f fields, name string, w io.Writer) backend.Counts {
+	c := backend.Counts{Total: f.number(name + "_total"), Omitted: f.number(name + "_omitted")}
+	switch {
+	case w != nil:
+	case p.cmd.Keep == nil:
+		c.Omitted = 0
+	default:
+		head := min(c.Total, p.cmd.Keep.Head)
+		c.Omitted = max(0, c.Total-head-p.cmd.Keep.Tail)
+	}
+	return c
 }
 
 func (p *process) lost(err error) {

@@ -7,7 +7,7 @@ import errno
 import os
 import select
 
-from . import frames, supervisor
+from . import frames, supervisor, tree
 from .loop import Loop, Out, Sink, Source, Stream
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
@@ -40,6 +40,7 @@ class Process(Stream):
     def signal(self, number: int) -> None:
         if self.alive():  # also when the command has ended: what it left may linger
             self._tell(b"signal %d\n" % number)
+            self._wake()
 
     def data(self, channel: int, data: bytes) -> None:
         sink = self._sinks.get(channel)
@@ -90,8 +91,10 @@ class Process(Stream):
                 )
         if plan.control >= 0:
             # One socket, two directions, each with a descriptor to close.
-            fd = plan.control
-            self._sinks[frames.CONTROL] = Sink(loop, out, os.dup(fd), stream, frames.CONTROL)
+            fd, write = plan.control, os.dup(plan.control)
+            self._sinks[frames.CONTROL] = Sink(
+                loop, out, write, stream, frames.CONTROL, finish=lambda: _end_writing(write)
+            )
             self._sources[frames.CONTROL] = Source(
                 loop, out, fd, stream, frames.CONTROL, finished=self._advance, ready=self._output_forwarded
             )
@@ -204,15 +207,33 @@ class Process(Stream):
         if self._lifeline >= 0:
             os.close(self._lifeline)
             self._lifeline = -1
+            self._wake()
 
     def alive(self) -> bool:
         return self._lifeline >= 0
+
+    def _wake(self) -> None:
+        """User code may have stopped the supervisor, which then obeys nothing."""
+        try:
+            os.kill(self.pid, tree.SIGCONT)
+        except OSError:
+            pass  # it has ended
 
     def _tell(self, line: bytes) -> None:
         try:
             os.write(self._lifeline, line)
         except OSError:
             pass  # it has ended; its last words are on their way
+
+
+def _end_writing(fd: int) -> None:
+    """Closes a descriptor of a socket that has another one, so that the peer sees EOF."""
+    s = _socket.socket(fileno=fd)
+    try:
+        s.shutdown(_socket.SHUT_WR)
+    except OSError:
+        pass  # the peer is gone
+    s.close()
 
 
 class _Plan:

@@ -32,6 +32,7 @@ if os.fork() == 0:
         os._exit(0)
     os.write(up, b".")
     time.sleep(LIFE)
+    os._exit(0)
 os.read(seen, 1)
 print("attack", flush=True)
 sys.stdin.readline()
