@@ -19,7 +19,7 @@ import (
 func (b *Backend) Put(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error {
 	err := b.Err()
 	if err == nil {
-		err = put(ctx, b.abs(name), r, mode.Perm())
+		err = put(b.abs(name), &opReader{ctx, b, r}, mode.Perm())
 	}
 	if err != nil {
 		return wrap("put "+name, bare(err))
@@ -27,7 +27,7 @@ func (b *Backend) Put(ctx context.Context, name string, r io.Reader, mode fs.Fil
 	return nil
 }
 
-func put(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error {
+func put(name string, r io.Reader, mode fs.FileMode) error {
 	target, old, err := resolve(name)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func put(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error 
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, &ctxReader{ctx, r})
+	_, err = io.Copy(f, r)
 	if err == nil {
 		err = own(f, old, mode)
 	}
@@ -99,17 +99,21 @@ func own(f *os.File, old fs.FileInfo, mode fs.FileMode) error {
 	return f.Chmod(mode)
 }
 
-// ctxReader ends a copy when its context does.
-type ctxReader struct {
+// opReader ends a copy when its context or the environment does.
+type opReader struct {
 	ctx context.Context //nolint:containedctx // an io.Reader has no other place for it
+	b   *Backend
 	r   io.Reader
 }
 
-func (c *ctxReader) Read(p []byte) (int, error) {
-	if c.ctx.Err() != nil {
-		return 0, context.Cause(c.ctx)
+func (o *opReader) Read(p []byte) (int, error) {
+	if o.ctx.Err() != nil {
+		return 0, context.Cause(o.ctx)
 	}
-	return c.r.Read(p)
+	if err := o.b.Err(); err != nil {
+		return 0, err
+	}
+	return o.r.Read(p)
 }
 
 // Get opens a regular file.
@@ -118,7 +122,7 @@ func (b *Backend) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err == nil {
 		var f *os.File
 		if f, err = get(b.abs(name)); err == nil {
-			return &file{ctxReader{ctx, f}, f}, nil
+			return &file{opReader{ctx, b, f}, f}, nil
 		}
 	}
 	return nil, wrap("get "+name, bare(err))
@@ -127,6 +131,9 @@ func (b *Backend) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 func get(name string) (*os.File, error) {
 	// Non-blocking, for the FIFO that this must not wait for.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if errors.Is(err, syscall.ENXIO) {
+		return nil, fmt.Errorf("%w: it is no regular file", fs.ErrInvalid) // a socket, or a device without one
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +152,7 @@ func get(name string) (*os.File, error) {
 }
 
 type file struct {
-	ctxReader
+	opReader
 	f *os.File
 }
 

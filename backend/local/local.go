@@ -24,7 +24,8 @@ var _ backend.Backend = (*Backend)(nil)
 // Backend is the opened local environment.
 type Backend struct {
 	*guest.Guest
-	info backend.Info
+	info   backend.Info
+	opened opened
 }
 
 // Opener returns an Opener for URLs of the scheme local, for a caller with the environment env.
@@ -103,9 +104,10 @@ func writable(dir string) bool { return dir != "" && syscall.Access(dir, 2|1) ==
 // Info describes the environment.
 func (b *Backend) Info() backend.Info { return b.info }
 
-// Close ends everything. What an agent that was killed has left is removed here.
+// Close ends everything, the processes first, so that what they use does not go away under them.
+// What an agent that was killed has left is removed here.
 func (b *Backend) Close() error {
-	err := b.Guest.Close()
+	err := errors.Join(b.Guest.Close(), b.opened.close())
 	for _, dir := range []string{b.info.Scratch, b.SocketDir()} {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}

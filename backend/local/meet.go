@@ -35,7 +35,11 @@ func (b *Backend) Listen(ctx context.Context, network, address string) (net.List
 	if err := prove(ctx, l); err != nil {
 		return nil, wrap(op, errors.Join(err, l.Close()))
 	}
-	return l, nil
+	ours := &listener{l, &b.opened}
+	if err := b.opened.add(ours); err != nil {
+		return nil, wrap(op, err)
+	}
+	return ours, nil
 }
 
 // prove shows that what was bound can be reached: some file systems and policies allow one alone.
@@ -91,7 +95,15 @@ func (b *Backend) Share(_ context.Context, dir string) (backend.Share, error) {
 	if err != nil {
 		return nil, wrap("share "+dir, err)
 	}
-	return &share{dir: path, remove: sync.OnceValue(func() error { return os.RemoveAll(path) })}, nil
+	s := &share{dir: path}
+	s.remove = sync.OnceValue(func() error {
+		b.opened.remove(s)
+		return os.RemoveAll(path)
+	})
+	if err := b.opened.add(s); err != nil {
+		return nil, wrap("share "+dir, err)
+	}
+	return s, nil
 }
 
 func (s *share) HostDir() string  { return s.dir }
