@@ -32,6 +32,7 @@ func groups() []group {
 		{"run", false, runRows},
 		{"calls", true, callsRows},
 		{"rpc", true, rpcRows},
+		{"spool", true, spoolRows},
 		{"flood", false, floodRows},
 		{"search", false, searchRows},
 	}

@@ -78,6 +78,9 @@ func (s setup) callRPC(ctx context.Context, script, floor string, channels ...ma
 	if err != nil {
 		return nil, err
 	}
+	if _, err := s.script("rpc_stub_loader.py"); err != nil {
+		return nil, err
+	}
 	stub, err := python.Stub()
 	if err != nil {
 		return nil, err

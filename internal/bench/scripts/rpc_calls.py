@@ -10,15 +10,8 @@ import sys
 import threading
 import time
 
-
-def stub(channel):
-    """Returns the runtime of hermes_tools, connected to one channel."""
-    os.environ.update(channel)
-    module = type(sys)("stub")
-    exec(compile(open(os.path.join(os.path.dirname(__file__), "rpc_stub.py")).read(), "stub", "exec"), vars(module))
-    for name in channel:
-        del os.environ[name]
-    return module._call
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from rpc_stub_loader import interleave, row, stub  # noqa: E402
 
 
 def bare(path):
@@ -40,18 +33,6 @@ def bare(path):
     return call
 
 
-def interleave(a, b, blocks, calls):
-    """Returns the median times of both in microseconds."""
-    times = [], []
-    for _ in range(blocks):
-        for f, into in ((a, times[0]), (b, times[1])):
-            for _ in range(calls):
-                start = time.perf_counter()
-                f()
-                into.append(time.perf_counter() - start)
-    return [sorted(t)[len(t) // 2] * 1e6 for t in times]
-
-
 def threads(n, make, calls):
     """Returns how long n threads take for some calls each, in microseconds."""
     begin = threading.Barrier(n + 1)
@@ -71,11 +52,6 @@ def threads(n, make, calls):
     for t in started:
         t.join()
     return (time.perf_counter() - start) * 1e6
-
-
-def row(name, unit, scale, times, goal):
-    product, floor = times
-    print(json.dumps({"name": name, "unit": unit, "product": product / scale, "floor": floor / scale, "goal": goal}))
 
 
 def main():
