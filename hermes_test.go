@@ -1,3 +1,5 @@
+//go:build unix
+
 package hermes_test
 
 import (
@@ -12,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -293,24 +296,44 @@ func TestSecondInterrupt(t *testing.T) {
 	}
 }
 
+// agent is Python for the pid of the guest agent: it stands above the supervisor of the script.
+const agent = "int(open(f'/proc/{__import__(\"os\").getppid()}/stat').read().rsplit(')', 1)[1].split()[1])"
+
+// killOnReady sends a signal to the agent, whose pid the script has printed, when it prints "ready".
+func killOnReady(t *testing.T, sig syscall.Signal) func(hermes.Event) {
+	printed := ""
+	return func(e hermes.Event) {
+		printed += e.Text
+		if !strings.Contains(printed, "ready\n") {
+			return
+		}
+		var pid int
+		if _, err := fmt.Sscanf(printed, "agent %d\n", &pid); err != nil {
+			t.Errorf("%q: %v", printed, err)
+		}
+		printed = ""
+		if err := syscall.Kill(pid, sig); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestLostEnvironment is B019 and B106: without an exit status there is no success, and what was
 // printed is kept.
 func TestLostEnvironment(t *testing.T) {
 	both(t, func(t *testing.T, o hermes.Options) {
 		e := open(t, o)
-		r := e.Run(t.Context(), hermes.Script{Code: []byte(`import os, signal, time
-def parent(pid):
-    return int(open(f'/proc/{pid}/stat').read().rsplit(')', 1)[1].split()[1])
-print('partial', flush=True)
-os.kill(parent(os.getppid()), signal.SIGKILL)  # the guest agent, above the supervisor
-while True: time.sleep(1)
-`)})
+		r := e.Run(t.Context(), hermes.Script{
+			Code:   []byte("print('agent', " + agent + ")\n" + forever),
+			Stream: true,
+			Events: killOnReady(t, syscall.SIGKILL),
+		})
 		if r.Status != hermes.Failure || r.ErrorKind != hermes.KindTransport || r.ExitCode != nil || r.ExitStatus() != 125 {
 			line, _ := hermes.JSON(r)
 			t.Errorf("%s", line)
 		}
-		if !strings.Contains(r.Error, "no exit status") {
-			t.Errorf("error %q", r.Error)
+		if !strings.Contains(r.Error, "no exit status") || !strings.HasSuffix(r.Output, "\nready\n") {
+			t.Errorf("error %q, output %q", r.Error, r.Output)
 		}
 	})
 }

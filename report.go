@@ -35,6 +35,9 @@ func (r *run) result(err error) *Result {
 	res.mark(err)
 	res.Hint = hint(r.evidence(res, stdout, stderr))
 	r.warn(stdout, stderr)
+	if r.outcome != nil && !r.outcome.Delivered && res.Status != Failure && r.env.life.Err() == nil {
+		r.warnings = append(r.warnings, "the environment did not confirm that the script has ended: it may still run")
+	}
 	res.Warning = strings.Join(r.warnings, "\n")
 	r.mask(res)
 	res.Duration = Seconds(time.Since(r.start).Seconds())
