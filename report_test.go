@@ -1,7 +1,6 @@
 package hermes
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +13,7 @@ import (
 
 func TestWarnings(t *testing.T) {
 	r := &run{
-		env:      &Env{options: Options{Settings: config.Defaults()}, tools: &tool.Registry{}, life: context.Background()},
+		env:      &Env{options: Options{Settings: config.Defaults()}, tools: &tool.Registry{}, life: t.Context()},
 		warnings: []string{"from the environment"},
 		outcome:  &kernel.Outcome{Survivors: []string{"12 sleep", "13 sudo"}},
 		calls:    tool.Report{OverBudget: 7},
