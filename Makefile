@@ -29,7 +29,9 @@ bench: build ## measure against floors in the same run; BENCH_JSON=FILE adds a J
 fuzz: ## run every fuzz target for FUZZTIME (20s)
 	.ci/fuzz $(FUZZTIME)
 
-lint: $(GOLANGCI) $(GOFUMPT) ## check the code and its format
+lint: $(GOLANGCI) $(GOFUMPT) ## check the code, its types and its format
+	@.ci/need mypy
+	mypy --strict --no-error-summary --python-version 3.9 python/hermes/*.py
 	$(GOLANGCI) run ./...
 	@test -z "$$($(GOFUMPT) -l . | tee /dev/stderr)"
 

@@ -15,11 +15,11 @@ from . import globs, lines
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+    from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
     Row = Dict[str, Any]
     # The text of a file in blocks of whole lines, each with the number of its first line.
-    Texts = Iterator[Tuple[str, int]]
+    Texts = Iterable[Tuple[str, int]]
 
 HEAD = 1 << 16  # bytes that tell what a file is
 BLOCK = 1 << 24  # bytes searched at once; a longer line is searched in pieces
