@@ -29,9 +29,9 @@ func TestTransports(t *testing.T) {
 		"polled": func(o transport.Options) transport.Transport { return filerpc.Transport{Options: o, Poll: true} },
 	}
 	for where, open := range environments {
-		for how, make := range transports {
+		for how, create := range transports {
 			t.Run(where+"/"+how, func(t *testing.T) {
-				transporttest.TestTransport(t, transporttest.Config{Open: open, New: make, Mirrored: where == "pipe"})
+				transporttest.TestTransport(t, transporttest.Config{Open: open, New: create, Mirrored: where == "pipe"})
 			})
 		}
 	}

@@ -44,6 +44,9 @@ func (m *Memory) Grow(ctx context.Context, g *Grant, size int64) error {
 	}
 }
 
+// TryGrow is Grow without waiting; it tells whether the request has the room.
+func (m *Memory) TryGrow(g *Grant, size int64) bool { return m.try(g, size) == nil }
+
 // try grows the grant and returns nil, or what to wait for.
 func (m *Memory) try(g *Grant, size int64) <-chan struct{} {
 	m.mu.Lock()

@@ -129,7 +129,7 @@ func (e *endpoint) Serve(ctx context.Context, h transport.Handler) error {
 	defer e.served.Done()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &server{endpoint: e, handler: h, calls: map[string]*call{}, done: make(chan string), stuck: map[string]bool{}}
+	s := newServer(e, h)
 	err := s.run(ctx)
 	cancel(err)
 	s.wait()

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/fsnotify/fsnotify"
+
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 	"github.com/hermes-exec/hermes-exec/transport"
@@ -408,8 +410,7 @@ func TestUnwatchable(t *testing.T) {
 	s := &spool{endpoint: e, t: t, dir: share.dir, log: &log, done: make(chan error, 1)}
 	watched := e.dir
 	e.dir = filepath.Join(share.dir, "nowhere")
-	srv := &server{endpoint: e, stuck: map[string]bool{}}
-	if w := srv.watch(t.Context()); w != nil {
+	if w := newServer(e, newHandler()).watch(t.Context()); w != nil {
 		t.Fatal("watched nothing")
 	}
 	e.dir = watched
@@ -422,5 +423,71 @@ func TestUnwatchable(t *testing.T) {
 func TestOpenWithoutDirectories(t *testing.T) {
 	if _, err := newEndpoint(dirShare{t.TempDir()}, Transport{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestEventsLie: events that are late, doubled, of other files, of nothing, or lost do not matter.
+func TestEventsLie(t *testing.T) {
+	share := newDirShare(t)
+	e, err := newEndpoint(share, Transport{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHandler()
+	s := &spool{endpoint: e, t: t, dir: share.dir, log: &bytes.Buffer{}, done: make(chan error, 1)}
+	events, problems := make(chan fsnotify.Event), make(chan error)
+	srv := newServer(e, h)
+	go func() {
+		err := srv.loop(context.WithoutCancel(t.Context()), events, problems)
+		srv.wait()
+		s.done <- err
+	}()
+	for i := range 50 {
+		name := fmt.Sprintf("a.%d", i)
+		s.put(name, `{"token":"TOKEN","tool":"t","args":{}}`)
+		for range 3 {
+			events <- fsnotify.Event{Name: filepath.Join(e.dir, "req_"+name), Op: fsnotify.Create}
+		}
+		events <- fsnotify.Event{Name: filepath.Join(e.dir, "req_nothing"), Op: fsnotify.Create}
+		events <- fsnotify.Event{Name: filepath.Join(e.dir, "req_"+name), Op: fsnotify.Remove}
+		events <- fsnotify.Event{Name: "..", Op: fsnotify.Create}
+		if i%10 == 0 {
+			problems <- fsnotify.ErrEventOverflow
+		}
+		s.put(name+"lost", `{"token":"TOKEN","tool":"t","args":{}}`)
+	}
+	close(events)
+	close(problems)
+	for i := range 50 {
+		s.want(fmt.Sprintf("a.%d", i), `{"result":{}}`)
+		s.want(fmt.Sprintf("a.%dlost", i), `{"result":{}}`)
+	}
+	s.close()
+	if err := <-s.done; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("loop: %v", err)
+	}
+	if h.calls != 100 {
+		t.Errorf("%d calls", h.calls)
+	}
+}
+
+// TestFullMemory: a request that does not fit waits where it is, and the calls that hold the memory
+// can still be given up.
+func TestFullMemory(t *testing.T) {
+	h := newHandler()
+	s := open(t, Transport{Options: transport.Options{MaxLine: 4096, MaxInFlight: 4096}}, h)
+	s.put("big.1", `{"token":"TOKEN","tool":"wait","args":{}}`)
+	<-h.entered
+	s.put("big.2", `{"token":"TOKEN","tool":"t","args":{}}`)
+	end := filepath.Join(s.dir, "in", "end_big.1")
+	if err := os.WriteFile(end, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-h.ended; !errors.Is(err, errGone) {
+		t.Errorf("cause %v", err)
+	}
+	s.want("big.2", `{"result":{}}`)
+	if h.calls != 2 {
+		t.Errorf("%d calls", h.calls)
 	}
 }

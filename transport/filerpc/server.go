@@ -44,6 +44,7 @@ type server struct {
 	done    chan string      // the names of calls that have been answered
 	stuck   map[string]bool  // files that cannot be removed, and are therefore never run
 	looked  time.Time        // when callers were last looked for
+	full    bool             // a request waits until a call gives memory back
 }
 
 // call is a request that is being answered.
@@ -52,13 +53,22 @@ type call struct {
 	heard  bool // the caller has been seen to have a FIFO with a reader
 }
 
+func newServer(e *endpoint, h transport.Handler) *server {
+	return &server{endpoint: e, handler: h, calls: map[string]*call{}, done: make(chan string), stuck: map[string]bool{}}
+}
+
 // run answers requests until ctx ends, the endpoint closes or the spool vanishes.
 func (s *server) run(ctx context.Context) error {
-	watcher := s.watch(ctx)
-	events, problems := channels(watcher)
-	if watcher != nil {
-		defer watcher.Close() //nolint:errcheck // nothing is left to be told
+	w := s.watch(ctx)
+	if w == nil {
+		return s.loop(ctx, nil, nil)
 	}
+	defer func() { _ = w.Close() }()
+	return s.loop(ctx, w.Events, w.Errors)
+}
+
+// loop is run with what a watcher tells; a nil or closed channel tells nothing.
+func (s *server) loop(ctx context.Context, events <-chan fsnotify.Event, problems <-chan error) error {
 	pause := fastest
 	timer := time.NewTimer(0) // what lay there before the watcher did
 	defer timer.Stop()
@@ -70,18 +80,19 @@ func (s *server) run(ctx context.Context) error {
 			return net.ErrClosed
 		case name := <-s.done:
 			delete(s.calls, name)
+			if s.full {
+				timer.Reset(0)
+			}
 		case event, ok := <-events:
 			if !ok {
 				events = nil
-				break
-			}
-			if event.Has(fsnotify.Create) {
+			} else if event.Has(fsnotify.Create) {
 				s.take(ctx, filepath.Base(event.Name))
 			}
 		case err, ok := <-problems:
 			if !ok {
 				problems = nil
-				break
+				continue
 			}
 			s.log().DebugContext(ctx, "events of the spool were lost", "error", err)
 			timer.Reset(0)
@@ -136,19 +147,12 @@ func (s *server) watch(ctx context.Context) *fsnotify.Watcher {
 	return nil
 }
 
-// channels returns the channels of a watcher; those of none never tell anything.
-func channels(w *fsnotify.Watcher) (<-chan fsnotify.Event, <-chan error) {
-	if w == nil {
-		return nil, nil
-	}
-	return w.Events, w.Errors
-}
-
 // scan takes every request that is there, and tells whether there was one.
 func (s *server) scan(ctx context.Context) (found bool, err error) {
 	if s.gone() {
 		return false, errVanished(s.share.HostDir())
 	}
+	s.full = false
 	names, err := list(s.in)
 	if err != nil {
 		s.log().WarnContext(ctx, "the spool cannot be read", "error", err)

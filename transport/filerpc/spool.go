@@ -43,11 +43,14 @@ func list(dir *os.Root) ([]string, error) {
 // errNoFile says that a request is no regular file.
 var errNoFile = &transport.InvalidError{Reason: "it must be a regular file"}
 
-// read reads, checks and removes one request. It returns nil if there is none any more: it was
-// taken, given up, or cannot be removed and would be run for ever.
+// errFull says that a request has to wait for memory.
+var errFull = errors.New("too much is in flight")
+
+// read reads, checks and removes one request. It returns nil if there is none to answer now: it was
+// taken, given up, has to wait, or cannot be removed and would be run for ever.
 func (s *server) read(ctx context.Context, name string) (*transport.Request, transport.Grant) {
 	var grant transport.Grant
-	request, err := s.check(ctx, name, &grant)
+	request, err := s.check(name, &grant)
 	if err != nil {
 		return nil, grant
 	}
@@ -62,7 +65,7 @@ func (s *server) read(ctx context.Context, name string) (*transport.Request, tra
 }
 
 // check reads one request as far as it is worth it. The error says that there is nothing to answer.
-func (s *server) check(ctx context.Context, name string, grant *transport.Grant) (*transport.Request, error) {
+func (s *server) check(name string, grant *transport.Grant) (*transport.Request, error) {
 	// Before opening: to open a device can have effects.
 	info, err := s.in.Lstat(name)
 	if err != nil {
@@ -83,14 +86,14 @@ func (s *server) check(ctx context.Context, name string, grant *transport.Grant)
 	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return s.wire.Refused(nil, errNoFile), nil
 	}
-	return s.load(ctx, f, info.Size(), grant)
+	return s.load(f, info.Size(), grant)
 }
 
 // headSize is what is read of a request that is too long, to tell whose it is, in bytes.
 const headSize = 4 << 10
 
 // load reads an opened request of a size. A file that grows meanwhile is read up to that size only.
-func (s *server) load(ctx context.Context, f io.Reader, size int64, grant *transport.Grant) (*transport.Request, error) {
+func (s *server) load(f io.Reader, size int64, grant *transport.Grant) (*transport.Request, error) {
 	limit := int64(s.wire.MaxLine()) + 1 // with its newline
 	if size > limit {
 		head := make([]byte, headSize)
@@ -100,8 +103,10 @@ func (s *server) load(ctx context.Context, f io.Reader, size int64, grant *trans
 		}
 		return s.wire.TooLong(head[:n]), nil
 	}
-	if err := s.mem.Grow(ctx, grant, size); err != nil {
-		return nil, err
+	// Not waited for here: whoever holds the memory may have to be cancelled by this goroutine.
+	if !s.mem.TryGrow(grant, size) {
+		s.full = true
+		return nil, errFull
 	}
 	data := make([]byte, size)
 	n, err := io.ReadFull(f, data)
