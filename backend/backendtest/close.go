@@ -109,8 +109,9 @@ func (e *env) blocked(ctx context.Context) map[string]chan error {
 	calls["wait"] = func() error { return p.Wait(ctx) }
 	ended := map[string]chan error{}
 	for what, call := range calls {
-		ended[what] = make(chan error, 1)
-		go func() { ended[what] <- call() }()
+		result := make(chan error, 1)
+		ended[what] = result
+		go func() { result <- call() }()
 	}
 	return ended
 }

@@ -16,7 +16,7 @@ func signalCases() []testCase {
 		{"signal Terminate reaches the whole tree", signalTree},
 		{"signal after the end is no error", signalAfterEnd},
 		{"signal to one process spares the others", signalOthers},
-		{"signal to a stopped process", signalStopped},
+		{"signal Kill to a stopped process", signalStopped},
 	}
 }
 
@@ -99,13 +99,10 @@ func signalOthers(ctx context.Context, e *env) {
 }
 
 func signalStopped(ctx context.Context, e *env) {
-	for _, sig := range []backend.Signal{backend.Kill, backend.Terminate} {
-		p := e.ready(ctx, e.script("tree.py", "stop", "polite"))
+	for _, manners := range []string{"polite", "deaf"} {
+		p := e.ready(ctx, e.script("tree.py", "stop", manners))
 		// The process stops itself only after it has said ready: either way the signal ends it.
-		if err := p.Signal(ctx, sig); err != nil {
-			e.Fatal(err)
-		}
-		p.wantSignal(ctx, sig)
+		p.kill(ctx)
 		e.wantGone(ctx, e)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"strings"
 	"sync"
 
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -35,8 +37,11 @@ type process struct {
 
 // Start starts cmd in the environment.
 func (g *Guest) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, error) {
-	if len(cmd.Args) == 0 {
-		return nil, g.wrap("start", errors.New("no command"))
+	if err := check(cmd); err != nil {
+		return nil, g.wrap("start", err)
+	}
+	if ctx.Err() != nil { // or it could run for a moment
+		return nil, g.wrap("start "+cmd.Args[0], context.Cause(ctx))
 	}
 	if cmd.Dir == "" {
 		cmd.Dir = g.info.Dir
@@ -59,6 +64,24 @@ func (g *Guest) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, er
 		g.work.Go(p.disown)
 		return nil, g.wrap(op, context.Cause(ctx))
 	}
+}
+
+// check refuses what no system can start.
+func check(cmd backend.Cmd) error {
+	if len(cmd.Args) == 0 {
+		return errors.New("no command")
+	}
+	for _, arg := range cmd.Args {
+		if strings.ContainsRune(arg, 0) {
+			return fmt.Errorf("%w: an argument with a NUL byte", fs.ErrInvalid)
+		}
+	}
+	for name, value := range cmd.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
+			return fmt.Errorf("%w: variable %q", fs.ErrInvalid, name)
+		}
+	}
+	return nil
 }
 
 // startOp names the directory in place of the program where that is what is missing.

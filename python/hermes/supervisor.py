@@ -64,8 +64,9 @@ class _Supervisor:
         reaper = tree.become_subreaper()
         wake = self._prepare_signals()
         pid, failure = self._spawn()
-        # Stderr stays: whoever holds its other end sees by EOF when the last supervisor is gone.
-        self._close_inherited([2, self._lifeline] + wake)
+        # The agent's descriptors go: as long as one is open here, its other end sees no EOF. That is
+        # why stderr stays: whoever holds its other end sees when the last supervisor is gone.
+        _close_all_but([2, self._lifeline] + wake)
         self._tree = tree.Tree(pid, reaper)
         self._pid = pid
         if failure:
@@ -96,13 +97,6 @@ class _Supervisor:
         failure = os.read(r, 4096)
         os.close(r)
         return pid, failure
-
-    def _close_inherited(self, keep: List[int]) -> None:
-        """The agent's descriptors: as long as one is open here, its other end sees no EOF."""
-        start = 0
-        for fd in sorted(keep) + [_max_fd()]:
-            os.closerange(start, fd)
-            start = fd + 1
 
     def _watch(self, wake: int) -> None:
         poll = select.poll()
@@ -179,6 +173,14 @@ def _ignore(_number: int, _frame: object) -> None:
     pass  # a handler has to be there for the wake-up descriptor to be written
 
 
+def _close_all_but(keep: List[int]) -> None:
+    start = 0
+    for fd in sorted(keep) + [_max_fd()]:
+        if fd > start:  # closerange(0, 0) closes all: it asks the kernel for 0 to −1
+            os.closerange(start, fd)
+        start = fd + 1
+
+
 def _max_fd() -> int:
     try:
         return max(int(name) for name in os.listdir("/dev/fd")) + 1
@@ -196,7 +198,7 @@ def _execute(command: Command, failure: int) -> NoReturn:
         for name in _RESTORED:
             _signal.signal(getattr(_signal, name), _signal.SIG_DFL)
         _signal.pthread_sigmask(_signal.SIG_SETMASK, [])
-        _place(command.fds)
+        _place(command.fds, failure)
         op = b"chdir"
         os.chdir(command.dir)
         op = b"exec"
@@ -209,18 +211,22 @@ def _execute(command: Command, failure: int) -> NoReturn:
         os._exit(127)
 
 
-def _place(fds: List[int]) -> None:
-    """Makes fds the descriptors 0, 1, 2 …; all others are closed by exec."""
+def _place(fds: List[int], keep: int) -> None:
+    """Makes fds the descriptors 0, 1, 2 …, and closes all others but keep, which exec closes."""
     import fcntl
 
     # First out of the way, so that no move overwrites a source.
     high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 16) for fd in fds]
     for target, fd in enumerate(high):
         os.dup2(fd, target, inheritable=True)
+    # What the agent itself has inherited, from whoever started hermes-exec, is not closed by exec.
+    _close_all_but([*range(len(fds)), keep])
 
 
 def _exec(command: Command) -> NoReturn:
     program = command.args[0]
+    if not program:
+        raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
     if b"/" in program:
         os.execve(program, command.args, command.env)
     worst = errno.ENOENT
