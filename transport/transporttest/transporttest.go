@@ -160,6 +160,9 @@ func testServeContext(t *testing.T, cfg Config) {
 
 func testEnvironmentGoes(t *testing.T, cfg Config) {
 	r := newRig(t, cfg, transport.Options{})
+	if cfg.Mirrored && r.transport.Name() == "file" {
+		t.Skip("known: a mirror leaves its host side when the environment goes, and the endpoint cannot tell")
+	}
 	r.must(r.backend.Close())
 	ended := make(chan struct{})
 	go func() { _ = r.serveEnd(); close(ended) }()
