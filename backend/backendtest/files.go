@@ -240,11 +240,17 @@ func getMissing(ctx context.Context, e *env) {
 func getOdd(ctx context.Context, e *env) {
 	e.output(ctx, e.py("import os,socket,sys\nos.chdir(sys.argv[1]);os.mkdir('dir');os.mkfifo('fifo')\n"+
 		"os.symlink('fifo','link');socket.socket(socket.AF_UNIX).bind('socket')", e.Info().Scratch))
+	// A FIFO's writer must not be woken either.
+	writer := e.ready(ctx, e.sh(`echo ready; exec 3>"$1"; echo opened`, e.scratch("fifo")))
 	for _, name := range []string{"dir", "fifo", "link", "socket"} {
 		e.wantGet(ctx, e.scratch(name), fs.ErrInvalid)
 	}
 	for _, name := range []string{"/dev/zero", "/dev/null", "/dev/tty", "/"} {
 		e.wantGet(ctx, name, fs.ErrInvalid)
+	}
+	writer.kill(ctx)
+	if got := writer.out.String(); got != "ready\n" {
+		e.Errorf("the FIFO was opened: %q", got)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // linked returns the ends of a stream with link in it.
-func linked(t *testing.T, link *Link) (near io.ReadWriteCloser, far io.ReadWriteCloser) {
+func linked(t *testing.T, link *Link) (near, far io.ReadWriteCloser) {
 	t.Helper()
 	inner, far := duplex()
 	near = link.Wrap(inner)
@@ -57,8 +57,8 @@ func TestLinkFreezesAndThaws(t *testing.T) {
 	select {
 	case text := <-got:
 		t.Errorf("%q came through a frozen link", text)
-	case <-wrote:
-		t.Error("a frozen link accepted something")
+	case err := <-wrote:
+		t.Errorf("a frozen link accepted something: %v", err)
 	case <-time.After(20 * time.Millisecond): // can only pass wrongly, never fail wrongly
 	}
 	link.Thaw()

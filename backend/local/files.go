@@ -129,26 +129,33 @@ func (b *Backend) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 }
 
 func get(name string) (*os.File, error) {
-	// Non-blocking, for the FIFO that this must not wait for.
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
-	if errors.Is(err, syscall.ENXIO) {
-		return nil, fmt.Errorf("%w: it is no regular file", fs.ErrInvalid) // a socket, or a device without one
+	// To open a FIFO wakes its writer, to open a tape rewinds it.
+	if err := regular(os.Stat(name)); err != nil {
+		return nil, err
 	}
+	// It may be another one by now, which must not block at least.
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	switch {
-	case err == nil && info.IsDir():
-		err = fmt.Errorf("%w: it is a directory", fs.ErrInvalid)
-	case err == nil && !info.Mode().IsRegular():
-		err = fmt.Errorf("%w: it is no regular file", fs.ErrInvalid)
-	}
-	if err != nil {
+	if err := regular(f.Stat()); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// regular checks what Stat returned.
+func regular(info fs.FileInfo, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%w: it is a directory", fs.ErrInvalid)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%w: it is no regular file", fs.ErrInvalid)
+	}
+	return nil
 }
 
 type file struct {

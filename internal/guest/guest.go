@@ -12,7 +12,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,6 +75,7 @@ type Guest struct {
 
 	mu      sync.Mutex
 	streams map[uint32]stream
+	shares  map[*share]struct{}
 	next    uint32
 	err     error // why the link is over
 
@@ -87,7 +90,7 @@ type Guest struct {
 func Open(ctx context.Context, link Link, opt Options) (*Guest, error) {
 	g := &Guest{
 		link: link, opt: opt, streams: map[uint32]stream{}, next: 1,
-		over: make(chan struct{}), closed: make(chan struct{}),
+		shares: map[*share]struct{}{}, over: make(chan struct{}), closed: make(chan struct{}),
 	}
 	stop := context.AfterFunc(ctx, func() { _ = link.Close() })
 	r := bufio.NewReaderSize(link, 1<<16)
@@ -118,6 +121,7 @@ func (g *Guest) Close() error {
 	g.once.Do(func() {
 		defer close(g.closed)
 		_ = g.fail(net.ErrClosed)
+		g.closeShares()
 		_ = g.link.CloseWrite()
 		timer := time.AfterFunc(closeWait, func() { _ = g.link.Close() })
 		g.work.Wait()
@@ -126,6 +130,33 @@ func (g *Guest) Close() error {
 	})
 	<-g.closed
 	return nil
+}
+
+// adoptShare takes s in, to be closed with the guest.
+func (g *Guest) adoptShare(s *share) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err != nil {
+		return g.err
+	}
+	g.shares[s] = struct{}{}
+	return nil
+}
+
+func (g *Guest) dropShare(s *share) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.shares, s)
+}
+
+// closeShares removes the host's side of those that are open. The agent removes its own.
+func (g *Guest) closeShares() {
+	g.mu.Lock()
+	open := slices.Collect(maps.Keys(g.shares))
+	g.mu.Unlock()
+	for _, s := range open {
+		_ = s.Close()
+	}
 }
 
 // Err is why the environment cannot be used any more: nil as long as it can.

@@ -9,9 +9,13 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
 )
+
+// controlWait is how long a killed process may go on sending control messages.
+const controlWait = 2 * time.Second
 
 // process is one process of the guest. It implements backend.Process and stream.
 type process struct {
@@ -335,7 +339,22 @@ func (p *process) Signal(ctx context.Context, sig backend.Signal) error {
 	if err := p.g.send(kindSignal, 0, p.id, binary.BigEndian.AppendUint32(nil, uint32(sig))); err != nil {
 		return p.g.wrap(fmt.Sprintf("signal %d", sig), err)
 	}
+	if sig == backend.Kill && p.cmd.Control != nil {
+		p.g.work.Go(p.abandonControl)
+	}
 	return nil
+}
+
+// abandonControl closes the control stream of a killed process if its end does not come: the end
+// waits until control messages are taken, and whoever kills may have stopped to take them.
+func (p *process) abandonControl() {
+	timer := time.NewTimer(controlWait)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+	case <-timer.C:
+		_ = p.cmd.Control.Close()
+	}
 }
 
 // Wait waits for the end of the process and of its output.

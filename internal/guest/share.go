@@ -2,6 +2,7 @@ package guest
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -38,12 +39,16 @@ var _ backend.Share = (*share)(nil)
 // Share makes a directory in the guest and mirrors it.
 func (g *Guest) Share(ctx context.Context, dir string) (backend.Share, error) {
 	if dir == "" {
-		dir = path.Join(g.info.Scratch, fmt.Sprintf("spool%d", g.socketCount.Add(1)))
+		dir = g.info.Scratch
 	}
 	op := "share " + dir
-	s := &share{transfer: newTransfer(g), guestDir: g.abs(dir)}
+	s := &share{transfer: newTransfer(g), guestDir: path.Join(g.abs(dir), "spool"+strings.ToLower(rand.Text()[:10]))}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if err := g.adoptShare(s); err != nil {
+		return nil, g.wrap(op, err)
+	}
 	if err := s.makeHostDir(); err != nil {
+		_ = s.Close()
 		return nil, g.wrap(op, err)
 	}
 	if err := g.open(kindShare, appendField(nil, "path", s.guestDir), s.register); err != nil {
@@ -89,6 +94,7 @@ func (s *share) GuestDir() string { return s.guestDir }
 func (s *share) Close() error {
 	var err error
 	s.once.Do(func() {
+		s.g.dropShare(s)
 		s.cancel()
 		if s.g.lookup(s.id) != nil {
 			s.reset(fs.ErrClosed)
@@ -113,15 +119,17 @@ func (s *share) accept(id uint32, f fields) stream {
 	t := newTransfer(s.g)
 	t.register(id)
 	s.work.Go(func() {
-		if err := s.receive(name, &reader{in: t.in}); err != nil {
+		if err := s.receive(id, name, &reader{in: t.in}); err != nil {
 			t.reset(err)
 		}
 	})
 	return t
 }
 
-func (s *share) receive(name string, r io.Reader) error {
-	temp := path.Join("in", "."+name+".part")
+// receive writes a file under a name that no other one has: the same name may come again meanwhile,
+// and one of 255 bytes leaves no room for more.
+func (s *share) receive(id uint32, name string, r io.Reader) error {
+	temp := path.Join("in", fmt.Sprintf(".part%d", id))
 	f, err := s.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

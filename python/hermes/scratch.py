@@ -27,6 +27,18 @@ def socket_dir(scratch: str) -> str:
     return scratch
 
 
+def make_dirs(path: bytes) -> None:
+    """Makes a directory with its parents, all of them private. os.makedirs gives its mode to the
+    last one alone."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        pass  # whatever it is: who wants to use it will see
+    except FileNotFoundError:
+        make_dirs(os.path.dirname(path))
+        os.mkdir(path, 0o700)
+
+
 def remove_trees(paths: Iterable[bytes]) -> None:
     for path in set(paths):
         remove_tree(path)

@@ -9,7 +9,7 @@ import stat
 
 from . import frames
 from .loop import Loop, Out, Stream
-from .scratch import remove_tree
+from .scratch import make_dirs, remove_tree
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
@@ -72,9 +72,10 @@ class Share(Stream):
         remove_tree(self._path)
 
     def _make(self) -> None:
-        os.makedirs(self._path, 0o700, exist_ok=True)
+        make_dirs(os.path.dirname(self._path))
+        os.mkdir(self._path, 0o700)
         for name in (b"in", b"out"):
-            os.makedirs(os.path.join(self._path, name), 0o700, exist_ok=True)
+            os.mkdir(os.path.join(self._path, name), 0o700)
         fifo = os.path.join(self._path, b"in", b".wake")
         os.mkfifo(fifo, 0o600)
         # Read and write: with a writer of our own it never reports a hang-up.

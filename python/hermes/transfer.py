@@ -8,6 +8,7 @@ import stat
 
 from . import frames
 from .loop import Out, Stream
+from .scratch import make_dirs
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Put(Stream):
         # A symlink stays one: what it names is replaced.
         self._path = os.path.realpath(path)
         folder, name = os.path.split(self._path)
-        os.makedirs(folder, 0o700, exist_ok=True)
+        make_dirs(folder)
         old = _stat(self._path)
         if old and not stat.S_ISREG(old.st_mode):
             raise OSError(errno.EISDIR if stat.S_ISDIR(old.st_mode) else errno.EINVAL, "not a regular file")
@@ -147,18 +148,24 @@ class Get(Stream):
 
 
 def open_regular(path: bytes, flags: int = 0) -> int:
-    """Opens a file for reading, never a FIFO, a device or a directory: those may block or never end."""
+    """Opens a file for reading, never a FIFO, a device or a directory: those may block or never end,
+    and to open one alone wakes its writer or rewinds a tape."""
+    _check(os.stat(path).st_mode)
+    # It may be another one by now, which must not block at least.
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | flags)
     try:
-        mode = os.fstat(fd).st_mode
-        if stat.S_ISDIR(mode):
-            raise OSError(errno.EISDIR, "is a directory")
-        if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "not a regular file")
+        _check(os.fstat(fd).st_mode)
     except OSError:
         os.close(fd)
         raise
     return fd
+
+
+def _check(mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise OSError(errno.EISDIR, "is a directory")
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "not a regular file")
 
 
 def _stat(path: bytes) -> Optional[os.stat_result]:
