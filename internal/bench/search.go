@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hermes-exec/hermes-exec/backend/local"
+	"github.com/hermes-exec/hermes-exec/backend/all"
 	"github.com/hermes-exec/hermes-exec/tool"
 )
 
@@ -29,7 +30,9 @@ func searchRows(ctx context.Context, s setup) ([]row, error) {
 		return nil, err
 	}
 	vars := map[string]string{"PATH": os.Getenv("PATH"), "HOME": s.temp}
-	b, err := local.Open(ctx, local.Config{Dir: root, Env: vars, Python: s.python})
+	b, err := all.Openers(all.Host{Env: vars, Dir: root})["local"](ctx, &url.URL{
+		Scheme: "local", Path: root, OmitHost: true, RawQuery: url.Values{"python": {s.python}}.Encode(),
+	})
 	if err != nil {
 		return nil, err
 	}
