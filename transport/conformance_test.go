@@ -4,6 +4,7 @@ package transport_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,7 +40,12 @@ func TestTransports(t *testing.T) {
 
 func openLocal(t *testing.T) backend.Backend {
 	t.Helper()
-	b, err := local.Open(t.Context(), local.Config{Dir: t.TempDir(), Env: environ(), Python: testenv.Python(t)})
+	return openLocalWith(t, testenv.Python(t))
+}
+
+func openLocalWith(t *testing.T, python string) backend.Backend {
+	t.Helper()
+	b, err := local.Open(t.Context(), local.Config{Dir: t.TempDir(), Env: environ(), Python: python})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,4 +68,27 @@ func environ() map[string]string {
 		vars[name] = value
 	}
 	return vars
+}
+
+// TestInterpreters runs the contract on the oldest and the newest interpreter that is here: the stub
+// leans on parts of the standard library that differ between them.
+func TestInterpreters(t *testing.T) {
+	var usable []testenv.Interp
+	for _, i := range testenv.Pythons(t) {
+		if i.Usable() {
+			usable = append(usable, i)
+		}
+	}
+	slices.SortFunc(usable, func(a, b testenv.Interp) int { return a.Minor - b.Minor })
+	if len(usable) == 0 {
+		testenv.Missing(t, "python", "no Python 3.8 or newer")
+	}
+	for _, i := range slices.CompactFunc([]testenv.Interp{usable[0], usable[len(usable)-1]}, func(a, b testenv.Interp) bool { return a == b }) {
+		t.Run(i.Version, func(t *testing.T) {
+			transporttest.TestTransport(t, transporttest.Config{
+				Open: func(t *testing.T) backend.Backend { return openLocalWith(t, i.Path) },
+				New:  func(o transport.Options) transport.Transport { return uds.Transport{Options: o} },
+			})
+		})
+	}
 }
