@@ -13,10 +13,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 
@@ -425,6 +427,33 @@ func TestUnwatchable(t *testing.T) {
 func TestOpenWithoutDirectories(t *testing.T) {
 	if _, err := newEndpoint(dirShare{t.TempDir()}, Transport{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestSweep: FIFOs of the dead are removed once they are old; others, and what is no FIFO, stay.
+func TestSweep(t *testing.T) {
+	s := open(t, Transport{}, newHandler())
+	_ = s.fifo("living")
+	_ = s.fifo("dead").Close()
+	if err := os.WriteFile(filepath.Join(s.dir, "out", ".wake_file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	srv := newServer(s.endpoint, newHandler())
+	srv.sweep(time.Now())
+	left := func() string {
+		names, err := list(s.out, wakePrefix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(names)
+		return strings.Join(names, " ")
+	}
+	if got := left(); got != ".wake_dead .wake_file .wake_living" {
+		t.Errorf("young: %s", got)
+	}
+	srv.sweep(time.Now().Add(2 * old))
+	if got := left(); got != ".wake_file .wake_living" {
+		t.Errorf("old: %s", got)
 	}
 }
 

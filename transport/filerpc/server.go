@@ -34,6 +34,10 @@ const (
 
 	// liveness is how often the callers of running calls are looked for.
 	liveness = 250 * time.Millisecond
+
+	// old is the age of a FIFO that is removed if nobody reads it, and how often that is looked
+	// for. A younger one may have been made but not opened yet.
+	old = time.Minute
 )
 
 // server is one Serve of an endpoint. Its fields belong to the goroutine of run.
@@ -44,6 +48,7 @@ type server struct {
 	done    chan string      // the names of calls that have been answered
 	stuck   map[string]bool  // files that cannot be removed, and are therefore never run
 	looked  time.Time        // when callers were last looked for
+	swept   time.Time        // when FIFOs were last looked for
 	full    bool             // a request waits until a call gives memory back
 }
 
@@ -104,6 +109,7 @@ func (s *server) loop(ctx context.Context, events <-chan fsnotify.Event, problem
 			pause = nextPause(pause, found)
 			timer.Reset(pause)
 			s.lookForCallers()
+			s.sweep(time.Now())
 		}
 	}
 }
@@ -153,7 +159,7 @@ func (s *server) scan(ctx context.Context) (found bool, err error) {
 		return false, errVanished(s.share.HostDir())
 	}
 	s.full = false
-	names, err := list(s.in)
+	names, err := list(s.in, "")
 	if err != nil {
 		s.log().WarnContext(ctx, "the spool cannot be read", "error", err)
 		return false, nil
@@ -229,6 +235,21 @@ func (s *server) lookForCallers() {
 			if c.dead(s.out, bell(id)) {
 				c.cancel(errGone)
 			}
+		}
+	}
+}
+
+// sweep removes the FIFOs of processes that ended without doing it.
+func (s *server) sweep(now time.Time) {
+	if now.Sub(s.swept) < old {
+		return
+	}
+	s.swept = now
+	names, _ := list(s.out, wakePrefix) // a part of the list is a start
+	for _, name := range names {
+		info, err := s.out.Lstat(name)
+		if err == nil && now.Sub(info.ModTime()) > old && noReader(ring(s.out, name, nil)) {
+			_ = s.out.Remove(name)
 		}
 	}
 }

@@ -16,8 +16,9 @@ import (
 // batch is how many names are read at once.
 const batch = 512
 
-// list returns the names of a directory that do not begin with a dot.
-func list(dir *os.Root) ([]string, error) {
+// list returns the names of a directory that begin with prefix; without one, those that do not begin
+// with a dot.
+func list(dir *os.Root, prefix string) ([]string, error) {
 	d, err := dir.Open(".")
 	if err != nil {
 		return nil, err
@@ -27,7 +28,7 @@ func list(dir *os.Root) ([]string, error) {
 	for {
 		more, err := d.Readdirnames(batch)
 		for _, name := range more {
-			if !strings.HasPrefix(name, ".") {
+			if strings.HasPrefix(name, prefix) && (prefix != "" || !strings.HasPrefix(name, ".")) {
 				names = append(names, name)
 			}
 		}
