@@ -17,7 +17,7 @@ import (
 )
 
 // caseLimit bounds the context of one case. It is long because slow machines are no failures.
-const caseLimit = 20 * time.Second
+const caseLimit = 2 * time.Minute
 
 // Config says what to test.
 type Config struct {
@@ -78,12 +78,18 @@ func (c Config) run(t *testing.T, tc testCase) {
 		c.try(t, t, tc)
 		return
 	}
-	r := &recorder{TB: t}
-	r.watch(func() { c.try(t, r, tc) })
+	r := c.record(t, tc)
 	if !r.Failed() {
 		t.Fatalf("passes, although Lacks says: %s", reason)
 	}
 	t.Skipf("lacks: %s (%s)", reason, r.first())
+}
+
+// record runs one case that may fail.
+func (c Config) record(t *testing.T, tc testCase) *recorder {
+	r := &recorder{TB: t}
+	r.watch(func() { c.try(t, r, tc) })
+	return r
 }
 
 // try runs one case against tb, which is t or stands before it.

@@ -117,6 +117,9 @@ func (g *Guest) bootError(noise string, err error) error {
 		_ = g.link.Close() // so that what it prints is complete
 		said = strings.TrimSpace(said + "\n" + g.opt.Diagnose())
 	}
+	if strings.Contains(said, "Unknown option: -I") {
+		return &RefusedError{Reason: "Python 2 is older than 3.8"} // it cannot say more
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errors.New("it ended before it greeted")
 	}
