@@ -122,7 +122,7 @@ func (a *app) examine(ctx context.Context, loaded *config.Loaded) *report {
 	chosen := a.try(ctx, loaded)
 	r.addRun(chosen, a.found(s, chosen.facts.Python))
 	for _, name := range []string{"uds", "tcp", "file"} {
-		if ctx.Err() != nil || r.hopeless(chosen.result) {
+		if ctx.Err() != nil || hopeless(chosen.result) {
 			break
 		}
 		only := *loaded
@@ -133,8 +133,8 @@ func (a *app) examine(ctx context.Context, loaded *config.Loaded) *report {
 }
 
 // hopeless reports whether no transport can help.
-func (r *report) hopeless(result *hermes.Result) bool {
-	return result.ErrorKind == hermes.KindPython || result.ErrorKind == hermes.KindUsage
+func hopeless(r *hermes.Result) bool {
+	return r.ErrorKind == hermes.KindPython || r.ErrorKind == hermes.KindUsage
 }
 
 // addTools lists the enabled tools.
@@ -170,6 +170,8 @@ type trial struct {
 // try runs the probe with these settings.
 func (a *app) try(ctx context.Context, loaded *config.Loaded) trial {
 	o := a.options(loaded)
+	d := config.Defaults() // what the probe needs may be more than scripts are allowed
+	o.Settings.MaxToolCalls, o.Settings.MaxStdout = d.MaxToolCalls, d.MaxStdout
 	o.Settings.Tools = []string{pingName}
 	o.Tools = []tool.Tool{ping{}}
 	var t trial

@@ -176,6 +176,9 @@ func (a *app) openStdin(s *script, name string, scriptFromStdin bool) (err error
 	case name == "":
 		return nil
 	case name != "-":
+		if is, err := os.Stat(name); err == nil && is.IsDir() {
+			return usagef("--stdin: %s is a directory", name)
+		}
 		if s.stdin, err = os.Open(name); err != nil {
 			return usagef("--stdin: %v", err)
 		}

@@ -145,6 +145,15 @@ func TestTextTellsOfTheInterrupt(t *testing.T) {
 	}
 }
 
+func TestToolCallIsInterrupted(t *testing.T) {
+	p := start(t, "", "tools", "call", "terminal", `{"command": "touch ready; sleep 600"}`)
+	p.await("ready")
+	p.signal(syscall.SIGTERM)
+	if out := p.end(130); out != "" {
+		t.Errorf("stdout %q", out)
+	}
+}
+
 // The second signal does not wait for the grace, which is longer than this test may take.
 func TestSecondSignalKills(t *testing.T) {
 	p := start(t, `

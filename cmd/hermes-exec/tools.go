@@ -187,8 +187,13 @@ func (a *app) callTool(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.withEnv(c.Context, a.options(loaded), func(ctx context.Context, env *hermes.Env) error {
+	ctx, stop := a.interrupts(c.Context, nil)
+	defer stop()
+	return a.withEnv(ctx, a.options(loaded), func(ctx context.Context, env *hermes.Env) error {
 		result, err := env.Call(ctx, name, args)
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
 		if err != nil {
 			return errors.Join(a.printJSON(map[string]string{"error": err.Error()}), statusError(exitError))
 		}
