@@ -242,7 +242,7 @@ func TestRunsAtOnce(t *testing.T) {
 
 func TestCloseDuringARun(t *testing.T) {
 	both(t, func(t *testing.T, o hermes.Options) {
-		o.Settings.KillGrace = time.Hour
+		o.Settings.KillGrace = time.Minute
 		e := open(t, o)
 		ready := make(chan struct{})
 		var closing sync.WaitGroup
@@ -272,7 +272,7 @@ func TestCloseDuringARun(t *testing.T) {
 // it closes the environment.
 func TestSecondInterrupt(t *testing.T) {
 	o := options(t, "local")
-	o.Settings.KillGrace = time.Hour
+	o.Settings.KillGrace = time.Minute
 	e := open(t, o)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"testing"
+	"time"
 
 	hermes "github.com/hermes-exec/hermes-exec"
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -44,6 +45,7 @@ func options(t *testing.T, backendName string) hermes.Options {
 	o := hermes.Options{Settings: config.Defaults(), Environ: vars, Dir: t.TempDir(), Openers: openers(vars)}
 	o.Settings.Home, o.Settings.Backend = t.TempDir(), backendName
 	o.Settings.Python = testenv.Python(t)
+	o.Settings.Timeout = time.Minute
 	return o
 }
 

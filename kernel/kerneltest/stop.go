@@ -45,7 +45,7 @@ func stopCases() []testCase {
 			e.wantStderr(d, "KeyboardInterrupt")
 		}},
 		{"an interrupt that kills has no grace", func(ctx context.Context, e *env) {
-			e.open(time.Hour)
+			e.open(time.Minute)
 			kill := &kernel.Interrupt{Kill: true}
 			d := e.during(ctx, "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"+forever,
 				func(cancel context.CancelCauseFunc) { cancel(kill) })
