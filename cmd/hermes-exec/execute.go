@@ -39,10 +39,18 @@ func (a *app) execute(ctx context.Context, o hermes.Options, s hermes.Script, ou
 		r = hermes.Failed(err)
 	}
 	out.finish(r)
+	a.logRun(r)
 	if status := r.ExitStatus(); status != 0 {
 		return statusError(status)
 	}
 	return nil
+}
+
+// logRun records how a run ended: nothing of what it ran or printed.
+func (a *app) logRun(r *hermes.Result) {
+	a.log.Info("run", "status", r.Status, "error_kind", r.ErrorKind, "exit_status", r.ExitStatus(),
+		"seconds", float64(r.Duration), "backend", r.Backend, "transport", r.Transport,
+		"tool_calls", r.ToolCallsMade, "refused", r.ToolCallsRefused)
 }
 
 // withEnv calls f with an environment that is open as long as f runs.
