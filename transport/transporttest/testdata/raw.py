@@ -44,6 +44,10 @@ class Wire:
         with open(os.path.join(spool, "in", "." + name), "wb") as f:
             f.write(data)
         os.rename(os.path.join(spool, "in", "." + name), os.path.join(spool, "in", "req_" + name))
+        bell = os.path.join(spool, "in", ".wake")
+        if self.count % 4 and os.path.exists(bell):  # a mirror looks by itself, too
+            with open(bell, "wb") as f:
+                f.write(b"x")
         answer = os.path.join(spool, "out", "res_" + name)
         while not os.path.exists(answer):
             time.sleep(0.001)

@@ -25,8 +25,9 @@ assert len(text(3 << 20)["text"]) == 3 << 20
 circle = []
 circle.append(circle)
 for bad, kind in (
-    ({1, 2}, TypeError), (b"bytes", TypeError), (object(), TypeError), (math.nan, ValueError), (math.inf, ValueError),
-    ("\ud800", ValueError), ({"\udfff": 1}, ValueError), (["deep", {"x": "\udc80"}], ValueError), (circle, ValueError), ({(1, 2): 3}, TypeError),
+    ({1, 2}, TypeError), (b"bytes", TypeError), (object(), TypeError), ({(1, 2): 3}, TypeError),
+    (math.nan, ValueError), (math.inf, ValueError), (circle, ValueError),
+    ("\ud800", ValueError), ({"\udfff": 1}, ValueError), (["deep", {"x": "\udc80"}], ValueError),
 ):
     try:
         echo(bad)
