@@ -111,4 +111,6 @@ func hostileKillAll(ctx context.Context, e *env) {
 		e.Logf("close: %v", err)
 	}
 	e.awaitGone(ctx, witness) // the script ends by itself, after a moment
+	look := &env{TB: e.TB, Backend: witness, mark: "looking"}
+	look.output(ctx, look.sh(`rm -rf "$1"`, e.Info().Scratch)) // as prune does
 }

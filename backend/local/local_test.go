@@ -3,8 +3,16 @@
 package local_test
 
 import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -15,7 +23,74 @@ import (
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// victimName is set in the environment of a copy of the test that opens an environment, runs
+// something in it, and waits to be killed.
+const victimName = "HX_TEST_VICTIM"
+
+func TestMain(m *testing.M) {
+	if mark := os.Getenv(victimName); mark != "" {
+		fmt.Println(beVictim(context.Background(), mark))
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// beVictim prints its scratch once all is running.
+func beVictim(ctx context.Context, mark string) error {
+	b, err := local.Open(ctx, local.Config{Env: environ()})
+	if err != nil {
+		return err
+	}
+	deaf := "trap '' INT TERM HUP; setsid sleep 600 & sleep 600 & echo ready; wait"
+	for _, linger := range []bool{false, true} {
+		r, w := io.Pipe()
+		cmd := backend.Cmd{Args: []string{"/bin/sh", "-c", deaf}, Env: map[string]string{"MARK": mark}, Stdout: w, Linger: linger}
+		cmd.Env["PATH"] = os.Getenv("PATH")
+		if _, err := b.Start(ctx, cmd); err != nil {
+			return err
+		}
+		if _, err := io.ReadFull(r, make([]byte, 6)); err != nil {
+			return err
+		}
+	}
+	fmt.Println(b.Info().Scratch)
+	select {}
+}
+
+// TestHostKilled: whatever ends hermes-exec, what it runs ends too, and nothing is left.
+func TestHostKilled(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			mark := "hx" + rand.Text()
+			victim := exec.Command(os.Args[0])
+			victim.Env = append(os.Environ(), victimName+"="+mark)
+			out, err := victim.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := victim.Start(); err != nil {
+				t.Fatal(err)
+			}
+			scratch, err := bufio.NewReader(out).ReadString('\n')
+			if !strings.HasPrefix(scratch, "/") || err != nil {
+				t.Fatalf("the victim says %q, %v", scratch, err)
+			}
+			if len(testenv.Processes("MARK="+mark)) < 6 {
+				t.Errorf("not all was running: %q", testenv.Processes("MARK="+mark))
+			}
+			if err := victim.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			_ = victim.Wait()
+			testenv.NoProcesses(t, mark)
+			testenv.Eventually(t, "the scratch is gone", func() bool {
+				_, err := os.Lstat(strings.TrimSpace(scratch))
+				return errors.Is(err, os.ErrNotExist)
+			})
+		})
+	}
+}
 
 func TestBackend(t *testing.T) {
 	backendtest.TestBackend(t, backendtest.Config{Open: func(t *testing.T) backend.Backend {
