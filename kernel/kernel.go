@@ -21,6 +21,9 @@ type Cell struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Keep           *backend.Keep
+
+	// ToolsChanged has a kernel load hermes_tools again, which was replaced in its staging directory.
+	ToolsChanged bool
 }
 
 // Outcome is how a cell ended.
@@ -29,6 +32,15 @@ type Outcome struct {
 	Exit           *backend.ExitError // that status; nil is status 0
 	Stdout, Stderr backend.Counts
 	Survivors      []string // processes of the cell that could not be ended
+
+	// Ended says that the kernel is gone, and with it what it held. A one-shot executor has none.
+	Ended bool
+	// Fallback is why the cell ran in a process of its own although a kernel was wanted.
+	Fallback string
+	// Lost is why the state of earlier cells was gone when this one began: its kernel had ended.
+	Lost error
+	// Moved is where the cell ran because its directory had been removed; "" is where it should.
+	Moved string
 }
 
 // Executor runs cells.

@@ -36,6 +36,9 @@ type Process struct {
 
 	Env   map[string]string // the whole environment of the cells
 	Grace time.Duration     // between the signal that ends a cell and Kill; 0 kills at once
+
+	// Soft has a kernel that runs out of time try KeyboardInterrupt first, which may keep its state.
+	Soft bool
 }
 
 // oneShot runs each cell in a process of its own.
@@ -66,7 +69,7 @@ func (o *oneShot) Exec(ctx context.Context, c Cell) (*Outcome, error) {
 		Args: append([]string{o.backend.Info().Python.Path, script}, c.Args...),
 		Dir:  c.Dir, Env: o.process.Env,
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Keep: c.Keep,
-	}, o.stop)
+	}, o.process.stop)
 	if p == nil {
 		return nil, ended(ctx, fmt.Errorf("start the script: %w", err))
 	}
@@ -77,15 +80,15 @@ func (o *oneShot) Exec(ctx context.Context, c Cell) (*Outcome, error) {
 func (o *oneShot) Close() error { return nil }
 
 // stop says how a cell ends whose context has.
-func (o *oneShot) stop(cause error) backend.Stop {
+func (p Process) stop(cause error) backend.Stop {
 	interrupt := (*Interrupt)(nil)
 	switch {
 	case !errors.As(cause, &interrupt):
-		return backend.Stop{Signal: backend.Terminate, Grace: o.process.Grace}
+		return backend.Stop{Signal: backend.Terminate, Grace: p.Grace}
 	case interrupt.Kill:
 		return backend.Stop{}
 	default:
-		return backend.Stop{Signal: backend.Interrupt, Grace: o.process.Grace}
+		return backend.Stop{Signal: backend.Interrupt, Grace: p.Grace}
 	}
 }
 

@@ -33,6 +33,9 @@ func Bootstrap() []byte { return bytes.Clone(bootstrap) }
 // Stub is the runtime half of hermes_tools.py, to which the tool functions are appended.
 func Stub() ([]byte, error) { return hermes.ReadFile("hermes/stub.py") }
 
+// StartKernel is the script that the interpreter of a kernel starts with.
+func StartKernel() ([]byte, error) { return hermes.ReadFile("hermes/start_kernel.py") }
+
 // Files returns the guest package file by file, with names below Package, and the same kind of name
 // for the whole that Library gives.
 func Files() (files map[string][]byte, name string, err error) {

@@ -1,0 +1,242 @@
+"""The kernel: a Python that lives between cells.
+
+It runs cells in the interpreter's real __main__, one after another. What a cell prints goes to the
+process's own stdout and stderr, which the agent reads; the kernel captures nothing. It talks to the
+host on descriptor 3, moved out of the way and closed on exec, in fields (see frames.py) behind a
+length of four bytes. The host sends cells; the kernel says "ready" once, then "done" after every
+cell. It ends at EOF.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import]
+import ast
+import fcntl
+import linecache
+import os
+import sys
+import traceback
+from importlib.util import decode_source
+
+from . import frames
+from .definitions import Definitions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+    from typing import NoReturn, Optional, Tuple
+
+_CONTROL = 3
+_HIGH = (500, 100, 10)  # where control moves: out of the way of code that closes "all" descriptors
+_LENGTH = 4
+
+
+class Control:
+    """The channel to the host."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = _move_high(fd)
+
+    def receive(self) -> Optional[frames.Fields]:
+        """The next message; None when the host is gone."""
+        head = self._read(_LENGTH)
+        body = self._read(int.from_bytes(head, "big")) if head else None
+        return None if body is None else frames.decode(body)
+
+    def send(self, *fields: Tuple[str, frames.Value]) -> None:
+        body = frames.encode(fields)
+        data = memoryview(len(body).to_bytes(_LENGTH, "big") + body)
+        while data:
+            data = data[os.write(self._fd, data) :]
+
+    def close(self) -> None:
+        """In a forked child: the channel is the parent's."""
+        try:
+            os.close(self._fd)
+        except OSError:
+            pass
+
+    def _read(self, size: int) -> Optional[bytes]:
+        data = bytearray()
+        while len(data) < size:
+            piece = os.read(self._fd, min(size - len(data), 1 << 20))
+            if not piece:
+                return None
+            data += piece
+        return bytes(data)
+
+
+def _move_high(fd: int) -> int:
+    for lowest in _HIGH:
+        try:
+            moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, lowest)
+        except OSError:  # beyond the limit of open files
+            continue
+        os.close(fd)
+        return moved
+    os.set_inheritable(fd, False)
+    return fd
+
+
+class Interrupts:
+    """SIGINT is a KeyboardInterrupt while a cell runs, and nothing in between."""
+
+    def __init__(self) -> None:
+        self.running = False
+        self.seen = False  # since the cell began
+
+    def install(self) -> None:
+        """Before every cell: the one before may have installed something else."""
+        self.seen = False
+        _signal.signal(_signal.SIGINT, self._handle)
+
+    def _handle(self, _number: int, _frame: Optional[FrameType]) -> None:
+        if self.running:
+            self.seen = True
+            raise KeyboardInterrupt
+
+
+class Kernel:
+    def __init__(self, control: Control, definitions: Definitions) -> None:
+        self._control = control
+        self._definitions = definitions
+        self._main = sys.modules["__main__"]
+        self._interrupts = Interrupts()
+        self._pid = os.getpid()
+        self._count = 0
+        self._moved = b""
+        self._main.__file__ = definitions.path
+        self._main.__spec__ = None
+        os.register_at_fork(after_in_child=control.close)
+
+    def serve(self) -> None:
+        self._interrupts.install()
+        self._control.send(("type", "ready"), ("pid", self._pid))
+        while True:
+            message = self._control.receive()
+            if message is None:
+                return
+            if frames.text(message, "type") == "cell":
+                self._cell(message)
+
+    def _cell(self, message: frames.Fields) -> None:
+        self._count += 1
+        self._moved = b""
+        self._interrupts.install()
+        code = self._run(message)
+        if os.getpid() != self._pid:
+            _leave(code)  # a forked child that returned from the cell
+        _flush()
+        interrupted = int(self._interrupts.seen)
+        self._control.send(
+            ("type", "done"), ("cell", self._count), ("code", code), ("interrupted", interrupted), ("moved", self._moved)
+        )
+
+    def _prepare(self, message: frames.Fields) -> None:
+        """Puts the cell where the host wants it, and drops stubs of a tool set that has changed."""
+        sys.argv = ["script.py"] + [os.fsdecode(a) for a in message.get("arg", ())]
+        if "dir" in message:
+            os.chdir(message["dir"][0])
+        try:
+            os.getcwd()
+        except FileNotFoundError:  # an earlier cell, or somebody else, has removed it
+            self._moved = message["home"][0]
+            os.chdir(self._moved)
+        if frames.number(message, "tools_changed"):
+            _reload_tools()
+
+    def _compile(self, source: bytes, name: str) -> CodeType:
+        """Compiles a cell, and lets tracebacks, inspect and workers find its source."""
+        text = decode_source(source)
+        tree = compile(source, name, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+        assert isinstance(tree, ast.Module)
+        # Without a modification time the entry is never checked against a file.
+        linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+        self._definitions.add(tree, text)
+        code = compile(tree, name, "exec", dont_inherit=True)  # type: CodeType
+        return code
+
+    def _run(self, message: frames.Fields) -> int:
+        """Runs a cell and returns its exit code."""
+        name = "<cell %d>" % self._count
+        try:
+            self._prepare(message)
+            self._interrupts.running = True
+            try:
+                exec(self._compile(message["code"][0], name), self._main.__dict__)
+                return 0
+            except BaseException:
+                if os.getpid() == self._pid:
+                    self._definitions.keep(self._main.__dict__)
+                raise
+        except SystemExit as e:
+            return _exit_code(e)
+        except BaseException as e:  # noqa: B902 - whatever a cell raises is its own
+            self._interrupts.running = False
+            _report(e)
+            return 1
+        finally:
+            self._interrupts.running = False
+
+
+def _exit_code(e: SystemExit) -> int:
+    """As the interpreter's own exit: None is 0, a number is itself, anything else is printed."""
+    if e.code is None:
+        return 0
+    if isinstance(e.code, int):
+        return e.code & 0xFF
+    try:
+        print(e.code, file=sys.stderr)
+    except Exception:
+        pass
+    return 1
+
+
+def _report(e: BaseException) -> None:
+    """Prints a traceback without the kernel's own frames."""
+    trace = e.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    try:
+        traceback.print_exception(type(e), e, trace)
+    except Exception:  # sys.stderr may be anything by now
+        pass
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        try:
+            if stream is not None:
+                stream.flush()
+        except Exception:  # closed, or no stream at all
+            pass
+
+
+def _leave(code: int) -> NoReturn:
+    _flush()
+    os._exit(code)
+
+
+def _reload_tools() -> None:
+    """Runs the new stubs in the module that is there, so that whoever imported it sees them too.
+    Functions that a cell has kept under other names stay; the host refuses their calls."""
+    import importlib
+
+    module = sys.modules.get("hermes_tools")
+    if module is None:
+        importlib.invalidate_caches()
+        return
+    for name in [n for n in vars(module) if not n.startswith("_")]:
+        delattr(module, name)
+    importlib.reload(module)
+
+
+def main() -> int:
+    """Called by start_kernel.py, with control on descriptor 3."""
+    main_dict = sys.modules["__main__"].__dict__
+    for name in [n for n in main_dict if not n.startswith("__")]:
+        del main_dict[name]  # what the command line needed to come here
+    Kernel(Control(_CONTROL), Definitions(sys.argv[2])).serve()
+    _flush()
+    # Threads of cells may still run, and atexit functions wait for them: the host is gone already.
+    os._exit(0)

@@ -1,0 +1,278 @@
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+import support
+from _hermes_exec import frames
+
+START = os.path.join(support.ROOT, "hermes", "start_kernel.py")
+
+
+class Kernel:
+    """A kernel as the host sees it, with stdout and stderr joined."""
+
+    def __init__(self, folder):
+        library = os.path.join(folder, "library.zip")
+        with open(library, "wb") as f:
+            f.write(support.library())
+        ours, theirs = socket.socketpair()
+        self.control = ours
+        self.output, w = os.pipe()
+        env = dict(os.environ, PYTHONPATH=folder, PYTHONDONTWRITEBYTECODE="1")
+
+        def place():
+            os.dup2(theirs.fileno(), 3, inheritable=True)
+
+        self.process = subprocess.Popen(
+            [sys.executable, START, library, os.path.join(folder, "cells.py")],
+            stdin=subprocess.DEVNULL,
+            stdout=w,
+            stderr=w,
+            preexec_fn=place,
+            close_fds=False,
+            env=env,
+            cwd=folder,
+        )
+        os.close(w)
+        theirs.close()
+        self.ready = self.receive()
+
+    def receive(self):
+        head = self.control.recv(4, socket.MSG_WAITALL)
+        if len(head) < 4:
+            raise EOFError
+        return frames.decode(self.control.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL))
+
+    def send(self, code, **more):
+        body = frames.encode([("type", "cell"), ("code", textwrap.dedent(code))] + list(more.items()))
+        self.control.sendall(len(body).to_bytes(4, "big") + body)
+
+    def cell(self, code, **more):
+        """Runs a cell: its exit code and what was printed."""
+        self.send(code, **more)
+        done = self.receive()
+        assert frames.text(done, "type") == "done", done
+        os.set_blocking(self.output, False)
+        text = b""
+        try:
+            while True:
+                piece = os.read(self.output, 1 << 16)
+                if not piece:
+                    break
+                text += piece
+        except BlockingIOError:
+            pass
+        return frames.number(done, "code"), text.decode()
+
+    def close(self):
+        self.control.close()
+        self.process.wait(10)
+        os.close(self.output)
+
+
+class KernelTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.kernel = Kernel(self.folder)
+        self.addCleanup(self.kernel.close)
+
+    def check(self, code, want, status=0):
+        got = self.kernel.cell(code)
+        self.assertEqual(got, (status, want))
+
+    def test_state_stays(self):
+        self.assertEqual(frames.text(self.kernel.ready, "type"), "ready")
+        self.check("import math\nx = 41\ndef f(): return x + 1", "")
+        self.check("print(f(), math.pi > 3, __name__)", "42 True __main__\n")
+
+    def test_the_namespace_is_clean(self):
+        self.check("print(sorted(n for n in globals() if not n.startswith('__')))", "[]\n")
+
+    def test_an_exception_keeps_the_state(self):
+        code, text = self.kernel.cell("y = 1\ndef g():\n    raise ValueError('no')\ng()\n")
+        self.assertEqual(code, 1)
+        self.assertEqual(
+            [line for line in text.splitlines() if line.strip(" ~^")],  # without 3.11's markers
+            [
+                "Traceback (most recent call last):",
+                '  File "<cell 1>", line 4, in <module>',
+                "    g()",
+                '  File "<cell 1>", line 3, in g',
+                "    raise ValueError('no')",
+                "ValueError: no",
+            ],
+        )
+        self.assertNotIn("kernel.py", text)
+        self.check("print(y)", "1\n")
+
+    def test_syntax_error(self):
+        code, text = self.kernel.cell("x = (\n")
+        self.assertEqual(code, 1)
+        self.assertIn("SyntaxError", text)
+        self.assertIn("<cell 1>", text)
+        self.assertNotIn("kernel.py", text)
+
+    def test_exit_keeps_the_state(self):
+        self.check("z = 3\nimport sys\nsys.exit(7)", "", 7)
+        self.check("exit()", "", 0)
+        self.check("sys.exit(-1)", "", 255)
+        self.check("sys.exit('because')", "because\n", 1)
+        self.check("print(z)", "3\n")
+
+    def test_output_of_every_kind_is_in_order(self):
+        self.check(
+            """
+            import os, sys
+            print('py', flush=True)
+            os.write(1, b'raw\\n')
+            os.system('echo sub')
+            sys.stdout.buffer.write(b'buffer\\n'); sys.stdout.buffer.flush()
+            os.write(sys.stdout.fileno(), b'fileno\\n')
+            """,
+            "py\nraw\nsub\nbuffer\nfileno\n",
+        )
+
+    def test_unflushed_output_is_part_of_the_cell(self):
+        self.check("import sys\nsys.stdout.write('no newline')", "no newline")
+
+    def test_stdin_is_empty(self):
+        code, text = self.kernel.cell("input('name? ')")
+        self.assertEqual(code, 1)
+        self.assertIn("EOFError", text)
+        self.check("print('on')", "on\n")
+
+    def test_source_is_found(self):
+        self.check("def f():\n    return 1  # this\n", "")
+        self.check("import inspect; print(inspect.getsource(f))", "def f():\n    return 1  # this\n\n")
+        self.check("class A:\n    x = 1  # that\n", "")
+        code, text = self.kernel.cell("print(inspect.getsource(A))")
+        self.assertEqual((code, text), (0, "class A:\n    x = 1  # that\n\n"))
+
+    def test_pickle_and_asyncio(self):
+        self.check("class P:\n    def __init__(self, n): self.n = n", "")
+        self.check("import pickle; print(pickle.loads(pickle.dumps(P(5))).n)", "5\n")
+        self.check("import asyncio\nasync def f(): return 6\nprint(asyncio.run(f()))", "6\n")
+
+    def test_pools_of_every_kind(self):
+        for method in ("fork", "forkserver", "spawn"):
+            with self.subTest(method):
+                self.check(
+                    """
+                    import multiprocessing as mp
+                    def square(n):
+                        return n * n
+                    """,
+                    "",
+                )
+                self.check(
+                    """
+                    with mp.get_context(%r).Pool(2) as pool:
+                        print(pool.map(square, range(4)))
+                    """
+                    % method,
+                    "[0, 1, 4, 9]\n",
+                )
+
+    def test_a_function_of_the_same_cell_reaches_its_workers(self):
+        self.check(
+            """
+            import multiprocessing as mp
+            def twice(n): return 2 * n
+            with mp.get_context('spawn').Pool(1) as pool:
+                print(pool.map(twice, [4]))
+            """,
+            "[8]\n",
+        )
+
+    def test_a_failed_import_does_not_spoil_later_workers(self):
+        code, _ = self.kernel.cell("import nosuchmodule\ndef never(): pass")
+        self.assertEqual(code, 1)
+        with open(os.path.join(self.folder, "cells.py")) as f:
+            self.assertEqual(f.read().strip(), "")
+
+    def test_definitions_keep_their_places(self):
+        self.check(
+            """
+            from __future__ import annotations
+            import os; import sys
+            @property
+            def old(self): pass
+            class A:
+                'Text.'
+                class B: pass
+            """,
+            "",
+        )
+        code, text = self.kernel.cell("def old(): return 'lost'\nfrom __future__ import division\n")
+        self.assertEqual(code, 1)
+        self.assertIn("SyntaxError", text)
+        self.check("def old(): return 'new'\nclass C:\n    y = 2", "")
+        self.check("import inspect\nprint(inspect.getsource(C))", "class C:\n    y = 2\n\n")
+        self.check("print(inspect.getsource(A.B).strip())", "class B: pass\n")
+        self.check("print(A.__doc__)", "Text.\n")
+        with open(os.path.join(self.folder, "cells.py")) as f:
+            scope = {"__name__": "__mp_main__"}
+            exec(compile(f.read(), "cells.py", "exec"), scope)
+        self.assertEqual(scope["old"](), "new")
+
+    def test_a_forked_child_ends_with_its_cell(self):
+        self.check("import os\nif os.fork() == 0:\n    print('child', flush=True)\nelse:\n    os.wait()", "child\n")
+        self.check("print('parent')", "parent\n")
+
+    def test_ending_the_process_says_nothing(self):
+        self.kernel.send("import os; os._exit(0)")
+        with self.assertRaises(EOFError):
+            self.kernel.receive()
+
+    def test_closing_all_descriptors_is_no_done(self):
+        self.kernel.send("import os; os.closerange(0, 1000)")
+        with self.assertRaises(EOFError):
+            self.kernel.receive()
+
+    def test_children_do_not_hold_the_control(self):
+        self.check("import subprocess, os\nprint(os.listdir('/proc/self/fd') and '')", "\n")
+        code, text = self.kernel.cell("print(subprocess.check_output(['ls', '/proc/self/fd']).decode().split())")
+        self.assertEqual((code, text), (0, "['0', '1', '2', '3']\n"))
+
+    def test_interrupts(self):
+        pid = frames.number(self.kernel.ready, "pid")
+        os.kill(pid, signal.SIGINT)
+        self.check("print('unharmed')", "unharmed\n")
+        self.kernel.send("import os, time\nos.write(1, b'in')\ntime.sleep(60)")
+        os.set_blocking(self.kernel.output, True)
+        self.assertEqual(os.read(self.kernel.output, 2), b"in")
+        os.kill(pid, signal.SIGINT)
+        done = self.kernel.receive()
+        self.assertEqual((frames.number(done, "code"), frames.number(done, "interrupted")), (1, 1))
+
+    def test_argv_dir_and_tools(self):
+        with open(os.path.join(self.folder, "hermes_tools.py"), "w") as f:
+            f.write("def one(): return 1\n")
+        self.kernel.cell("import hermes_tools, os, sys")
+        self.assertEqual(self.kernel.cell("print(sys.argv[1:], os.getcwd())", arg="a", dir="/"), (0, "['a'] /\n"))
+        with open(os.path.join(self.folder, "hermes_tools.py"), "w") as f:
+            f.write("def two(): return 2\n")
+        code, text = self.kernel.cell("print(hermes_tools.two(), hasattr(hermes_tools, 'one'))", tools_changed=1)
+        self.assertEqual((code, text), (0, "2 False\n"))
+
+    def test_shadowing_modules_break_nothing(self):
+        for name in ("json", "socket", "struct", "traceback", "ast", "linecache"):
+            with open(os.path.join(self.folder, name + ".py"), "w") as f:
+                f.write("raise RuntimeError('shadow')\n")
+        kernel = Kernel(self.folder)
+        self.addCleanup(kernel.close)
+        self.assertEqual(kernel.cell("print(1)"), (0, "1\n"))
+        code, text = kernel.cell("1 / 0")
+        self.assertEqual(code, 1)
+        self.assertIn("ZeroDivisionError", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
