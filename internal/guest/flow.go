@@ -9,19 +9,29 @@ import (
 )
 
 // buffers recycles the payloads of DATA frames: a flood of output then needs no more memory than
-// its window.
-type buffers struct{ pool sync.Pool }
+// its window. Frames come in all sizes, buffers in two.
+type buffers struct{ small, large sync.Pool }
 
 func (b *buffers) get(n int) []byte {
-	if p, ok := b.pool.Get().(*[]byte); ok && cap(*p) >= n {
+	pool, size := &b.small, piece
+	switch {
+	case n <= piece/16:
+		return make([]byte, n) // short and many: the collector does this better
+	case n > piece:
+		pool, size = &b.large, maxPayload
+	}
+	if p, ok := pool.Get().(*[]byte); ok {
 		return (*p)[:n]
 	}
-	return make([]byte, n)
+	return make([]byte, n, size)
 }
 
 func (b *buffers) put(p []byte) {
-	if cap(p) >= piece {
-		b.pool.Put(&p)
+	switch cap(p) {
+	case piece:
+		b.small.Put(&p)
+	case maxPayload:
+		b.large.Put(&p)
 	}
 }
 
