@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/fields"
 	"github.com/hermes-exec/hermes-exec/python"
 )
 
@@ -133,20 +134,20 @@ func (g *Guest) bootError(noise string, err error) error {
 }
 
 func (g *Guest) hello(payload []byte) error {
-	f, err := parseFields(payload)
+	f, err := fields.Parse(payload)
 	if err != nil {
 		return err
 	}
-	if v := f.number("version"); v != version {
+	if v := f.Int("version"); v != version {
 		return fmt.Errorf("%w: it speaks version %d, not %d", errProtocol, v, version)
 	}
-	g.sockets = f.text("sockets")
+	g.sockets = f.Text("sockets")
 	g.info = backend.Info{
 		Name: g.opt.Name, Target: g.opt.Target,
-		OS: f.text("os"), Dir: f.text("dir"), Temp: f.text("temp"),
-		Scratch: f.text("scratch"), Library: f.text("library"),
-		Python: backend.Python{Path: f.text("python"), Version: f.text("python_version")},
-		Env:    f.pairs("env"),
+		OS: f.Text("os"), Dir: f.Text("dir"), Temp: f.Text("temp"),
+		Scratch: f.Text("scratch"), Library: f.Text("library"),
+		Python: backend.Python{Path: f.Text("python"), Version: f.Text("python_version")},
+		Env:    f.Pairs("env"),
 	}
 	return nil
 }

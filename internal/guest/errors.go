@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/fields"
 )
 
 // remoteError is an error of the guest's operating system. An errno travels by name, because
@@ -14,11 +15,11 @@ type remoteError struct {
 }
 
 func failure(payload []byte) error {
-	f, err := parseFields(payload)
+	f, err := fields.Parse(payload)
 	if err != nil {
 		return err
 	}
-	return &remoteError{op: f.text("op"), errno: f.text("errno"), message: f.text("message")}
+	return &remoteError{op: f.Text("op"), errno: f.Text("errno"), message: f.Text("message")}
 }
 
 func (e *remoteError) Error() string {

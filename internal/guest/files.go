@@ -8,6 +8,7 @@ import (
 	"path"
 
 	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/fields"
 )
 
 // transfer is a PUT, a GET, a LISTEN or a SHARE until it is open, and a PUT or GET after that.
@@ -68,13 +69,13 @@ func (t *transfer) reset(err error) {
 
 // Put writes a file through the agent.
 func (g *Guest) Put(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error {
-	return g.put(ctx, name, r, appendNumber(nil, "mode", int64(mode.Perm())))
+	return g.put(ctx, name, r, fields.AppendInt(nil, "mode", int64(mode.Perm())))
 }
 
 func (g *Guest) put(ctx context.Context, name string, r io.Reader, options []byte) error {
 	op := "put " + name
 	t := newTransfer(g)
-	if err := g.open(kindPut, appendField(options, "path", g.abs(name)), t.register); err != nil {
+	if err := g.open(kindPut, fields.Append(options, "path", g.abs(name)), t.register); err != nil {
 		return g.wrap(op, err)
 	}
 	stop := context.AfterFunc(ctx, func() { t.reset(context.Cause(ctx)) })
@@ -112,7 +113,7 @@ func (t *transfer) failed() error {
 func (g *Guest) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	op := "get " + name
 	t := newTransfer(g)
-	if err := g.open(kindGet, appendField(nil, "path", g.abs(name)), t.register); err != nil {
+	if err := g.open(kindGet, fields.Append(nil, "path", g.abs(name)), t.register); err != nil {
 		return nil, g.wrap(op, err)
 	}
 	select {

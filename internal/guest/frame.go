@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 )
 
 // The frames are described in docs/protocol.md and, for the other side, in python/hermes/frames.py.
@@ -82,60 +80,4 @@ func readHeader(r io.Reader) (header, error) {
 		return header{}, fmt.Errorf("%w: a frame of %d bytes", errProtocol, h.length)
 	}
 	return h, nil
-}
-
-// fields are the payload of most frames: keys with any number of values, which are bytes because
-// argv and paths are.
-type fields map[string][]string
-
-func appendField(buf []byte, key, value string) []byte {
-	buf = binary.BigEndian.AppendUint16(buf, uint16(len(key)))
-	buf = binary.BigEndian.AppendUint32(buf, uint32(len(value)))
-	buf = append(buf, key...)
-	return append(buf, value...)
-}
-
-func appendNumber(buf []byte, key string, n int64) []byte {
-	return appendField(buf, key, strconv.FormatInt(n, 10))
-}
-
-func parseFields(p []byte) (fields, error) {
-	f := fields{}
-	for len(p) > 0 {
-		if len(p) < 6 {
-			return nil, fmt.Errorf("%w: fields cut short", errProtocol)
-		}
-		k, v := int(binary.BigEndian.Uint16(p)), int(binary.BigEndian.Uint32(p[2:]))
-		p = p[6:]
-		if v > len(p) || k > len(p)-v {
-			return nil, fmt.Errorf("%w: a field cut short", errProtocol)
-		}
-		key := string(p[:k])
-		f[key] = append(f[key], string(p[k:k+v]))
-		p = p[k+v:]
-	}
-	return f, nil
-}
-
-func (f fields) text(key string) string {
-	if v := f[key]; len(v) > 0 {
-		return v[0]
-	}
-	return ""
-}
-
-// number returns 0 for what is absent or no number: the guest is not trusted to send one.
-func (f fields) number(key string) int64 {
-	n, _ := strconv.ParseInt(f.text(key), 10, 64)
-	return n
-}
-
-func (f fields) pairs(key string) map[string]string {
-	m := make(map[string]string, len(f[key]))
-	for _, item := range f[key] {
-		if k, v, ok := strings.Cut(item, "="); ok {
-			m[k] = v
-		}
-	}
-	return m
 }

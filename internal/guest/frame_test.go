@@ -5,10 +5,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"os"
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/hermes-exec/hermes-exec/internal/fields"
 )
 
 func TestVectors(t *testing.T) {
@@ -50,7 +51,7 @@ func vectorPayload(t *testing.T, s string) []byte {
 		var b []byte
 		for pair := range strings.SplitSeq(strings.TrimSuffix(list, "]"), ",") {
 			key, value, _ := strings.Cut(pair, "=")
-			b = appendField(b, key, value)
+			b = fields.Append(b, key, value)
 		}
 		return b
 	}
@@ -61,43 +62,9 @@ func vectorPayload(t *testing.T, s string) []byte {
 	return b
 }
 
-func TestFieldsKeepBytesAndRepetitions(t *testing.T) {
-	b := appendNumber(appendField(appendField(nil, "arg", "\xff\n="), "arg", ""), "n", -7)
-	got, err := parseFields(b)
-	want := fields{"arg": {"\xff\n=", ""}, "n": {"-7"}}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Fatalf("got %q, %v; want %q", got, err, want)
-	}
-	for size := 1; size < 6; size++ {
-		if _, err := parseFields(b[:size]); !errors.Is(err, errProtocol) {
-			t.Errorf("cut to %d bytes: %v", size, err)
-		}
-	}
-}
-
 func TestFrameTooLong(t *testing.T) {
 	h := header{kind: kindData, length: maxPayload + 1}.append(nil)
 	if _, err := readHeader(bytes.NewReader(h)); !errors.Is(err, errProtocol) {
 		t.Fatalf("a frame over the limit: %v", err)
 	}
-}
-
-func FuzzFields(f *testing.F) {
-	f.Add(appendField(nil, "key", "value"))
-	f.Add([]byte{0, 1, 0xff, 0xff, 0xff, 0xff})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := parseFields(data)
-		if err != nil {
-			return
-		}
-		size := 0
-		for key, values := range got {
-			for _, value := range values {
-				size += 6 + len(key) + len(value)
-			}
-		}
-		if size != len(data) {
-			t.Fatalf("%d bytes of fields from %d bytes", size, len(data))
-		}
-	})
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/fields"
 )
 
 var _ backend.Backend = (*Guest)(nil)
@@ -251,7 +252,7 @@ func (g *Guest) read(r *bufio.Reader) {
 		if err == nil {
 			continue
 		}
-		if !errors.Is(err, errProtocol) {
+		if !errors.Is(err, errProtocol) && !errors.Is(err, fields.ErrShort) {
 			err = fmt.Errorf("the guest agent is gone: %w", err)
 		}
 		_ = g.fail(fmt.Errorf("%w: %w", backend.ErrUnavailable, err))
@@ -280,17 +281,17 @@ func (g *Guest) readFrame(r *bufio.Reader) error {
 
 // adopt opens a stream that the guest has begun: a connection or a file of one that is open here.
 func (g *Guest) adopt(h header, payload []byte) error {
-	f, err := parseFields(payload)
+	f, err := fields.Parse(payload)
 	if err != nil {
 		return err
 	}
 	if h.stream%2 != 0 || h.stream == 0 {
 		return fmt.Errorf("%w: stream %d is not the guest's to open", errProtocol, h.stream)
 	}
-	parent := f.number("listener") + f.number("share") // one of them is absent
+	parent := f.Int("listener") + f.Int("share") // one of them is absent
 	var child stream
 	if p, ok := g.lookup(uint32(parent)).(interface {
-		accept(id uint32, f fields) stream
+		accept(id uint32, f fields.Fields) stream
 	}); ok {
 		child = p.accept(h.stream, f)
 	}

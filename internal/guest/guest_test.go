@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/fields"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -54,8 +55,8 @@ func frame(k kind, channel byte, stream uint32, payload []byte) []byte {
 }
 
 func hello() []byte {
-	b := appendNumber(nil, "version", version)
-	b = appendField(appendField(b, "dir", "/work"), "env", "A=b=c")
+	b := fields.AppendInt(nil, "version", version)
+	b = fields.Append(fields.Append(b, "dir", "/work"), "env", "A=b=c")
 	return append([]byte(greeting), frame(kindHello, 0, 0, b)...)
 }
 
@@ -80,7 +81,7 @@ func TestNoAgent(t *testing.T) {
 		"shell error": {"sh: python3: not found\n", "sh: python3: not found"},
 		"last line":   {"Welcome\nImportError: no zipimport\n", "ImportError: no zipimport"},
 		"endless":     {strings.Repeat("noise ", maxNoise/6+10), "printed too much"},
-		"newer":       {greeting + string(frame(kindHello, 0, 0, appendNumber(nil, "version", 9))), "version 9"},
+		"newer":       {greeting + string(frame(kindHello, 0, 0, fields.AppendInt(nil, "version", 9))), "version 9"},
 		"cut":         {string(hello()[:30]), "it ended before it greeted"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,10 +170,10 @@ func TestUntrustedIndices(t *testing.T) {
 			b = append(b, frame(k, 250, 1, []byte("x"))...)
 			b = append(b, frame(k, 0, 12345, []byte("x"))...)
 		}
-		b = append(b, frame(kindFile, 0, 2, appendNumber(nil, "share", 1))...)
-		b = append(b, frame(kindAccept, 0, 4, appendNumber(nil, "listener", 1))...)
+		b = append(b, frame(kindFile, 0, 2, fields.AppendInt(nil, "share", 1))...)
+		b = append(b, frame(kindAccept, 0, 4, fields.AppendInt(nil, "listener", 1))...)
 		b = append(b, frame(kindStarted, 0, 1, nil)...)
-		_, _ = w.Write(append(b, frame(kindExit, 0, 1, appendNumber(nil, "code", 0))...))
+		_, _ = w.Write(append(b, frame(kindExit, 0, 1, fields.AppendInt(nil, "code", 0))...))
 	})
 	if err != nil {
 		t.Fatal(err)

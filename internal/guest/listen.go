@@ -9,6 +9,8 @@ import (
 	"path"
 	"sync"
 	"time"
+
+	"github.com/hermes-exec/hermes-exec/internal/fields"
 )
 
 // backlog is how many connections may wait for Accept; the kernel's own queue in the guest comes
@@ -36,7 +38,7 @@ func (g *Guest) Listen(ctx context.Context, network, address string) (net.Listen
 		transfer: newTransfer(g), queue: make(chan *conn, backlog),
 		over: make(chan struct{}), bound: make(chan string, 1),
 	}
-	payload := appendField(appendField(nil, "network", network), "address", address)
+	payload := fields.Append(fields.Append(nil, "network", network), "address", address)
 	if err := g.open(kindListen, payload, l.register); err != nil {
 		return nil, g.wrap(op, err)
 	}
@@ -65,12 +67,12 @@ func (l *listener) register(id uint32) stream {
 
 func (l *listener) frame(k kind, channel byte, payload []byte) error {
 	if k == kindDone {
-		f, err := parseFields(payload)
+		f, err := fields.Parse(payload)
 		if err != nil {
 			return err
 		}
 		select {
-		case l.bound <- f.text("address"):
+		case l.bound <- f.Text("address"):
 		default:
 		}
 	}
@@ -90,7 +92,7 @@ func (l *listener) end(err error) {
 }
 
 // accept is called by the link's reader for a connection that the guest has accepted.
-func (l *listener) accept(id uint32, _ fields) stream {
+func (l *listener) accept(id uint32, _ fields.Fields) stream {
 	c := &conn{g: l.g, id: id, address: l.address, in: newInbox(l.g, id, 0), out: newOutbox(l.g, id, 0)}
 	c.reader = reader{in: c.in}
 	select {

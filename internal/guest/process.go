@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/fields"
 )
 
 // controlWait is how long a killed process may go on sending control messages.
@@ -126,17 +127,17 @@ func (p *process) encode() []byte {
 	cmd := p.cmd
 	var b []byte
 	for _, arg := range cmd.Args {
-		b = appendField(b, "arg", arg)
+		b = fields.Append(b, "arg", arg)
 	}
 	for name, value := range cmd.Env {
-		b = appendField(b, "env", name+"="+value)
+		b = fields.Append(b, "env", name+"="+value)
 	}
-	b = appendField(b, "dir", cmd.Dir)
+	b = fields.Append(b, "dir", cmd.Dir)
 	for name, on := range map[string]bool{
 		"stdin": cmd.Stdin != nil, "merge": p.merged(), "control": cmd.Control != nil, "linger": cmd.Linger,
 	} {
 		if on {
-			b = appendNumber(b, name, 1)
+			b = fields.AppendInt(b, name, 1)
 		}
 	}
 	b = appendKeep(b, "stdout", cmd.Stdout, cmd.Keep)
@@ -151,8 +152,8 @@ func appendKeep(b []byte, name string, w io.Writer, keep *backend.Keep) []byte {
 	if keep == nil {
 		return b
 	}
-	b = appendNumber(b, name+"_head", keep.Head)
-	return appendNumber(b, name+"_tail", keep.Tail)
+	b = fields.AppendInt(b, name+"_head", keep.Head)
+	return fields.AppendInt(b, name+"_tail", keep.Tail)
 }
 
 // flow starts the goroutines that move data. Those that read from the caller end when their Read
@@ -214,7 +215,7 @@ func (p *process) frame(k kind, channel byte, payload []byte) error {
 	case kindFailed:
 		p.finish(failure(payload))
 	case kindExit:
-		f, err := parseFields(payload)
+		f, err := fields.Parse(payload)
 		if err != nil {
 			return err
 		}
@@ -257,18 +258,18 @@ func at[T any](list []*T, i byte) *T {
 	return list[i]
 }
 
-func (p *process) exited(f fields) {
+func (p *process) exited(f fields.Fields) {
 	p.stdout = p.counts(f, "stdout", p.cmd.Stdout)
 	p.stderr = p.counts(f, "stderr", p.cmd.Stderr)
 	p.survivors = f["survivor"]
-	exit := &backend.ExitError{Code: int(f.number("code")), OOMKilled: f.number("oom") == 1}
-	if sig := f.number("signal"); sig != 0 {
+	exit := &backend.ExitError{Code: int(f.Int("code")), OOMKilled: f.Int("oom") == 1}
+	if sig := f.Int("signal"); sig != 0 {
 		exit.Code, exit.Signal = -int(sig), backend.Signal(sig)
 	}
 	switch {
 	case exit.Code != 0:
 		p.finish(exit)
-	case f.text("code") == "0":
+	case f.Text("code") == "0":
 		p.finish(nil)
 	default:
 		p.finish(fmt.Errorf("%w: its supervisor was killed", backend.ErrNoExitStatus))
@@ -277,8 +278,8 @@ func (p *process) exited(f fields) {
 
 // counts corrects what appendKeep asked for: a stream that nobody reads lacks only what Keep would
 // have left out.
-func (p *process) counts(f fields, name string, w io.Writer) backend.Counts {
-	c := backend.Counts{Total: f.number(name + "_total"), Omitted: f.number(name + "_omitted")}
+func (p *process) counts(f fields.Fields, name string, w io.Writer) backend.Counts {
+	c := backend.Counts{Total: f.Int(name + "_total"), Omitted: f.Int(name + "_omitted")}
 	switch {
 	case w != nil:
 	case p.cmd.Keep == nil:

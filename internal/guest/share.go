@@ -17,6 +17,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/fields"
 )
 
 // rescan is how often the host's side of a share is looked at without an event: events are hints,
@@ -51,7 +52,7 @@ func (g *Guest) Share(ctx context.Context, dir string) (backend.Share, error) {
 		_ = s.Close()
 		return nil, g.wrap(op, err)
 	}
-	if err := g.open(kindShare, appendField(nil, "path", s.guestDir), s.register); err != nil {
+	if err := g.open(kindShare, fields.Append(nil, "path", s.guestDir), s.register); err != nil {
 		_ = s.Close()
 		return nil, g.wrap(op, err)
 	}
@@ -111,8 +112,8 @@ func (s *share) Close() error {
 }
 
 // accept takes a file that the guest offers. Its content is written beside the link's reader.
-func (s *share) accept(id uint32, f fields) stream {
-	name := f.text("name")
+func (s *share) accept(id uint32, f fields.Fields) stream {
+	name := f.Text("name")
 	if name == "" || strings.HasPrefix(name, ".") || name != filepath.Base(name) || s.ctx.Err() != nil {
 		return nil
 	}
@@ -192,7 +193,7 @@ func (s *share) sendFile(name string) error {
 		return err
 	}
 	defer f.Close()
-	options := appendNumber(appendNumber(nil, "share", int64(s.id)), "mode", 0o600)
+	options := fields.AppendInt(fields.AppendInt(nil, "share", int64(s.id)), "mode", 0o600)
 	if err := s.g.put(s.ctx, path.Join(s.guestDir, "out", name), f, options); err != nil {
 		return err
 	}

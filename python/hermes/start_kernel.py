@@ -8,7 +8,7 @@ import sys
 _kept = sys.path[:]
 _user = os.environ.get("PYTHONPATH", "").split(os.pathsep) + ["", os.path.dirname(os.path.abspath(__file__))]
 sys.path[:] = [sys.argv[1]] + [p for p in _kept if p not in _user]
-from _hermes_exec import kernel  # noqa: E402
+from _hermes_exec import kernel  # type: ignore[import]  # noqa: E402
 
 sys.path[:] = _kept
 sys.exit(kernel.main())
