@@ -14,11 +14,12 @@ import (
 )
 
 // Answer lets h answer r and returns the reply, one line with its newline, in pieces that are to be
-// written one after another. A panic of h is an error that the script gets, and is logged.
-func (w *Wire) Answer(ctx context.Context, h Handler, r *Request) net.Buffers {
+// written one after another. The first piece uses buf, which may be nil, if that is large enough. A
+// panic of h is an error that the script gets, and is logged.
+func (w *Wire) Answer(ctx context.Context, h Handler, r *Request, buf []byte) net.Buffers {
 	if r.refused != nil {
 		h.Refuse(r.refused)
-		return w.reply(r, failure(r.refused))
+		return r.reply(failure(r.refused), buf)
 	}
 	result, err := w.handle(ctx, h, &r.call)
 	if err == nil {
@@ -27,7 +28,7 @@ func (w *Wire) Answer(ctx context.Context, h Handler, r *Request) net.Buffers {
 	if err != nil {
 		result = failure(err)
 	}
-	return w.reply(r, result)
+	return r.reply(result, buf)
 }
 
 // handle calls the handler and turns a panic into an error.
@@ -71,9 +72,11 @@ func failure(err error) json.RawMessage {
 const joinLimit = 64 << 10
 
 // reply frames a result.
-func (w *Wire) reply(r *Request, result json.RawMessage) net.Buffers {
-	head := make([]byte, 0, len(r.id)+24+min(len(result), joinLimit))
-	head = append(head, '{')
+func (r *Request) reply(result json.RawMessage, buf []byte) net.Buffers {
+	if size := len(r.id) + 24 + min(len(result), joinLimit); size > cap(buf) {
+		buf = make([]byte, 0, size)
+	}
+	head := append(buf[:0], '{')
 	if r.id != nil {
 		head = append(append(append(head, `"id":`...), r.id...), ',')
 	}

@@ -115,9 +115,11 @@ func (s *Stream) serveConn(ctx context.Context, conn net.Conn, h Handler) {
 	queue := make(chan pending, pipelined)
 	var wg sync.WaitGroup
 	wg.Go(func() { cancel(s.readConn(ctx, conn, queue)) })
+	var buf []byte // of one reply after another
 	for p := range queue {
 		if ctx.Err() == nil {
-			if err := s.answer(ctx, conn, h, p.request); err != nil {
+			var err error
+			if buf, err = s.answer(ctx, conn, h, p.request, buf); err != nil {
 				cancel(errGone)
 			}
 		}
@@ -147,16 +149,18 @@ func (s *Stream) readConn(ctx context.Context, conn net.Conn, queue chan<- pendi
 	}
 }
 
-// answer answers one request. What a handler returned because its context has ended is no answer.
-func (s *Stream) answer(ctx context.Context, conn net.Conn, h Handler, r *Request) error {
-	reply := s.wire.Answer(ctx, h, r)
+// answer answers one request and returns buf, or a larger one, for the next reply. What a handler
+// returned because its context has ended is no answer.
+func (s *Stream) answer(ctx context.Context, conn net.Conn, h Handler, r *Request, buf []byte) ([]byte, error) {
+	reply := s.wire.Answer(ctx, h, r, buf)
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
+	buf = reply[0]
 	if len(reply) == 1 {
-		_, err := conn.Write(reply[0])
-		return err
+		_, err := conn.Write(buf)
+		return buf, err
 	}
 	_, err := reply.WriteTo(conn)
-	return err
+	return buf, err
 }
