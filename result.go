@@ -59,13 +59,44 @@ type Result struct {
 	StdoutSpillPath      string `json:"stdout_spill_path,omitempty"`
 	StdoutSpillTruncated *bool  `json:"stdout_spill_truncated,omitempty"` // nil without a spill
 
-	Warning   string     `json:"warning,omitempty"` // one a line
-	Fallback  []Fallback `json:"fallback,omitempty"`
-	Error     string     `json:"error,omitempty"`
-	ErrorKind ErrorKind  `json:"error_kind,omitempty"`
-	Hint      string     `json:"hint,omitempty"`
-	ToolCalls []Call     `json:"tool_calls,omitzero"` // nil without Script.Trace
+	Warning   string       `json:"warning,omitempty"` // one a line
+	Kernel    *KernelState `json:"kernel,omitempty"`  // nil outside a session
+	Fallback  []Fallback   `json:"fallback,omitempty"`
+	Error     string       `json:"error,omitempty"`
+	ErrorKind ErrorKind    `json:"error_kind,omitempty"`
+	Hint      string       `json:"hint,omitempty"`
+	ToolCalls []Call       `json:"tool_calls,omitzero"` // nil without Script.Trace
 }
+
+// KernelState says what a cell found of its session's state, and what it left.
+type KernelState struct {
+	Session        string `json:"session"`
+	Reused         bool   `json:"reused"`          // the cell ran in a kernel that was there already
+	ExecutionCount int    `json:"execution_count"` // of the cells of this kernel, this one included
+	StateReset     bool   `json:"state_reset"`     // the caller had asked for it
+	StateLost      bool   `json:"state_lost"`      // what earlier cells, or this one, made is gone
+	Ended          bool   `json:"ended"`           // no kernel lives at return
+	Reason         Loss   `json:"reason"`          // "" unless state was reset or lost
+}
+
+// Loss is why a session's state is gone. It is null in JSON when it is empty.
+type Loss string
+
+// The reasons for which state is lost.
+const (
+	LostTimeout     Loss = "timeout"
+	LostInterrupted Loss = "interrupted"
+	LostReset       Loss = "reset"
+	LostIdle        Loss = "idle"
+	LostEvicted     Loss = "evicted"
+	LostDied        Loss = "died"
+	LostTarget      Loss = "target_changed"
+	LostEnvironment Loss = "environment_gone"
+	LostServer      Loss = "server_restarted"
+)
+
+// MarshalJSON writes the reason or null.
+func (l Loss) MarshalJSON() ([]byte, error) { return Name(l).MarshalJSON() }
 
 // Fallback is a choice that did not work and what was taken in its place.
 type Fallback struct {
