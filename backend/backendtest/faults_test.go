@@ -167,3 +167,46 @@ func TestPipeLeaseIsKept(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestPipeFrozenCtx: a ctx is kept while nothing comes through, and what was given up is not there
+// afterwards.
+func TestPipeFrozenCtx(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	e, link := faulty(t, time.Minute)
+	p := e.ready(ctx, e.script("tree.py", "wait", "deaf"))
+	e.output(ctx, e.sh(`truncate -s 1G "$1"`, e.scratch("huge")))
+	open, err := e.Get(ctx, e.scratch("huge"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	link.Freeze()
+	for range 2 { // the first may fill what is between us and the link
+		for what, call := range map[string]func(ctx context.Context) error{
+			"start":  func(ctx context.Context) error { _, err := e.Start(ctx, e.sh("sleep 600")); return err },
+			"signal": func(ctx context.Context) error { return p.Signal(ctx, backend.Interrupt) },
+			"wait":   p.Wait,
+			"put":    func(ctx context.Context) error { return e.Put(ctx, e.scratch("put"), &zeros{}, 0) },
+			"get":    func(ctx context.Context) error { _, err := e.Get(ctx, e.scratch("huge")); return err },
+			"listen": func(ctx context.Context) error { _, err := e.Listen(ctx, "unix", ""); return err },
+			"share":  func(ctx context.Context) error { _, err := e.Share(ctx, ""); return err },
+		} {
+			short, cancel := context.WithTimeout(ctx, 30*time.Millisecond)
+			err := call(short)
+			cancel()
+			if what == "signal" && err == nil {
+				continue // it is on its way
+			}
+			e.wantErr(what, err, context.DeadlineExceeded)
+		}
+	}
+	if err := open.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	link.Thaw()
+	p.kill(ctx)
+	e.awaitGone(ctx, e)
+	if e.stat(ctx, e.scratch("put"))[0].Kind != "" {
+		t.Error("a Put that was given up has put")
+	}
+}

@@ -64,7 +64,7 @@ func (t *transfer) lost(err error) {
 func (t *transfer) reset(err error) {
 	t.g.forget(t.id)
 	t.lost(err)
-	_ = t.g.send(kindReset, 0, t.id, nil)
+	t.g.reset(t.id)
 }
 
 // Put writes a file through the agent.
@@ -75,7 +75,7 @@ func (g *Guest) Put(ctx context.Context, name string, r io.Reader, mode fs.FileM
 func (g *Guest) put(ctx context.Context, name string, r io.Reader, options []byte) error {
 	op := "put " + name
 	t := newTransfer(g)
-	if err := g.open(kindPut, fields.Append(options, "path", g.abs(name)), t.register); err != nil {
+	if err := g.open(ctx, kindPut, fields.Append(options, "path", g.abs(name)), t.register); err != nil {
 		return g.wrap(op, err)
 	}
 	stop := context.AfterFunc(ctx, func() { t.reset(context.Cause(ctx)) })
@@ -113,7 +113,7 @@ func (t *transfer) failed() error {
 func (g *Guest) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	op := "get " + name
 	t := newTransfer(g)
-	if err := g.open(kindGet, fields.Append(nil, "path", g.abs(name)), t.register); err != nil {
+	if err := g.open(ctx, kindGet, fields.Append(nil, "path", g.abs(name)), t.register); err != nil {
 		return nil, g.wrap(op, err)
 	}
 	select {

@@ -208,10 +208,11 @@ type outbox struct {
 	changed sync.Cond
 	credit  int
 	err     error
+	ended   chan struct{} // closed with err
 }
 
 func newOutbox(g *Guest, stream uint32, channel byte) *outbox {
-	out := &outbox{g: g, stream: stream, channel: channel, credit: window}
+	out := &outbox{g: g, stream: stream, channel: channel, credit: window, ended: make(chan struct{})}
 	out.changed.L = &out.mu
 	return out
 }
@@ -224,13 +225,24 @@ func (out *outbox) Write(p []byte) (int, error) {
 		if err != nil {
 			return written, err
 		}
-		if err := out.g.send(kindData, out.channel, out.stream, p[:n]); err != nil {
+		if err := out.send(p[:n]); err != nil {
 			return written, err
 		}
 		written += n
 		p = p[n:]
 	}
 	return written, nil
+}
+
+// send gives up when the outbox ends.
+func (out *outbox) send(p []byte) error {
+	err := out.g.sendUntil(out.ended, kindData, out.channel, out.stream, p)
+	if errors.Is(err, errGivenUp) {
+		out.mu.Lock()
+		defer out.mu.Unlock()
+		return out.err
+	}
+	return err
 }
 
 func (out *outbox) reserve(want int) (int, error) {
@@ -264,6 +276,7 @@ func (out *outbox) end(err error) {
 	defer out.mu.Unlock()
 	if out.err == nil {
 		out.err = err
+		close(out.ended)
 	}
 	out.changed.Broadcast()
 }

@@ -71,8 +71,7 @@ type Guest struct {
 	buffers buffers
 
 	socketCount atomic.Int64
-	writing     sync.Mutex
-	scratch     []byte // under writing
+	frames      chan []byte // to the writer, which owns what it gets
 
 	mu      sync.Mutex
 	streams map[uint32]stream
@@ -91,7 +90,7 @@ type Guest struct {
 func Open(ctx context.Context, link Link, opt Options) (*Guest, error) {
 	g := &Guest{
 		link: link, opt: opt, streams: map[uint32]stream{}, next: 1,
-		shares: map[*share]struct{}{}, over: make(chan struct{}), closed: make(chan struct{}),
+		shares: map[*share]struct{}{}, over: make(chan struct{}), frames: make(chan []byte), closed: make(chan struct{}),
 	}
 	stop := context.AfterFunc(ctx, func() { _ = link.Close() })
 	r := bufio.NewReaderSize(link, 1<<16)
@@ -105,6 +104,7 @@ func Open(ctx context.Context, link Link, opt Options) (*Guest, error) {
 		return nil, err
 	}
 	g.work.Go(func() { g.read(r) })
+	g.work.Go(g.write)
 	if opt.Lease > 0 {
 		g.work.Go(g.ping)
 	}
@@ -166,24 +166,61 @@ func (g *Guest) Err() error { return g.failed() }
 // Done is closed when the link is over.
 func (g *Guest) Done() <-chan struct{} { return g.over }
 
-// send writes one frame. Frames are short and the agent always reads, so that this blocks only as
-// long as the link does.
+// errGivenUp is what sendUntil returns when the sender stops waiting: nothing was sent.
+var errGivenUp = errors.New("given up")
+
+// send hands one frame to the writer. It blocks as long as the link does.
 func (g *Guest) send(k kind, channel byte, id uint32, payload []byte) error {
-	g.writing.Lock()
-	defer g.writing.Unlock()
+	return g.sendUntil(nil, k, channel, id, payload)
+}
+
+// sendUntil is send that gives up when stop is closed: a link may freeze for longer than the sender
+// has time.
+func (g *Guest) sendUntil(stop <-chan struct{}, k kind, channel byte, id uint32, payload []byte) error {
 	if err := g.failed(); err != nil {
 		return err
 	}
-	g.scratch = header{kind: k, channel: channel, stream: id, length: uint32(len(payload))}.append(g.scratch[:0])
-	g.scratch = append(g.scratch, payload...)
-	if _, err := g.link.Write(g.scratch); err != nil {
-		return g.fail(fmt.Errorf("%w: write to the guest agent: %w", backend.ErrUnavailable, err))
+	head := header{kind: k, channel: channel, stream: id, length: uint32(len(payload))}
+	frame := append(head.append(g.buffers.get(headerSize + len(payload))[:0]), payload...)
+	select {
+	case g.frames <- frame:
+		return nil
+	case <-g.over:
+		return g.failed()
+	case <-stop:
+		return errGivenUp
 	}
-	return nil
 }
 
-// open sends the first frame of a new stream, which register makes for the stream's number.
-func (g *Guest) open(k kind, payload []byte, register func(id uint32) stream) error {
+// reset tells the guest that a stream is given up, without waiting for the link. Nothing follows it on
+// that stream.
+func (g *Guest) reset(id uint32) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err == nil {
+		g.work.Go(func() { _ = g.send(kindReset, 0, id, nil) })
+	}
+}
+
+// write writes the frames, one after another, until the link is over.
+func (g *Guest) write() {
+	for {
+		select {
+		case frame := <-g.frames:
+			if _, err := g.link.Write(frame); err != nil {
+				_ = g.fail(fmt.Errorf("%w: write to the guest agent: %w", backend.ErrUnavailable, err))
+				return
+			}
+			g.buffers.put(frame)
+		case <-g.over:
+			return
+		}
+	}
+}
+
+// open sends the first frame of a new stream, which register makes for the stream's number. When it
+// fails, as it does when ctx ends before, the guest has not heard of it.
+func (g *Guest) open(ctx context.Context, k kind, payload []byte, register func(id uint32) stream) error {
 	if len(payload) > maxPayload {
 		return fmt.Errorf("%w: arguments and environment of %d bytes; %d is the most", backend.ErrNotExecutable, len(payload), maxPayload)
 	}
@@ -196,11 +233,14 @@ func (g *Guest) open(k kind, payload []byte, register func(id uint32) stream) er
 	g.next += 2
 	g.streams[id] = register(id)
 	g.mu.Unlock()
-	if err := g.send(k, 0, id, payload); err != nil {
-		g.forget(id)
-		return err
+	err := g.sendUntil(ctx.Done(), k, 0, id, payload)
+	if errors.Is(err, errGivenUp) {
+		err = context.Cause(ctx)
 	}
-	return nil
+	if err != nil {
+		g.forget(id)
+	}
+	return err
 }
 
 func (g *Guest) forget(id uint32) {

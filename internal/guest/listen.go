@@ -20,12 +20,12 @@ const backlog = 128
 // listener is a socket of the guest whose connections come over the link.
 type listener struct {
 	*transfer
-	address net.Addr
+	address net.Addr // set before the listener is opened
+	network string
 	queue   chan *conn
 	once    sync.Once
 	over    chan struct{}
 	err     error // valid when over is closed
-	bound   chan string
 }
 
 // Listen opens a listener in the guest.
@@ -36,10 +36,10 @@ func (g *Guest) Listen(ctx context.Context, network, address string) (net.Listen
 	}
 	l := &listener{
 		transfer: newTransfer(g), queue: make(chan *conn, backlog),
-		over: make(chan struct{}), bound: make(chan string, 1),
+		over: make(chan struct{}), network: network,
 	}
 	payload := fields.Append(fields.Append(nil, "network", network), "address", address)
-	if err := g.open(kindListen, payload, l.register); err != nil {
+	if err := g.open(ctx, kindListen, payload, l.register); err != nil {
 		return nil, g.wrap(op, err)
 	}
 	select {
@@ -51,7 +51,6 @@ func (g *Guest) Listen(ctx context.Context, network, address string) (net.Listen
 		l.reset(context.Cause(ctx))
 		return nil, g.wrap(op, context.Cause(ctx))
 	}
-	l.address = addr{network, <-l.bound}
 	return l, nil
 }
 
@@ -71,9 +70,8 @@ func (l *listener) frame(k kind, channel byte, payload []byte) error {
 		if err != nil {
 			return err
 		}
-		select {
-		case l.bound <- f.Text("address"):
-		default:
+		if l.address == nil {
+			l.address = addr{l.network, f.Text("address")}
 		}
 	}
 	return l.transfer.frame(k, channel, payload)
@@ -104,8 +102,7 @@ func (l *listener) accept(id uint32, _ fields.Fields) stream {
 	case l.queue <- c:
 		return c
 	default:
-		// Too many wait already. The reset goes out beside this call, which must not block.
-		l.g.work.Go(func() { _ = l.g.send(kindReset, 0, id, nil) })
+		l.g.reset(id) // too many wait already
 		return nil
 	}
 }
@@ -185,7 +182,7 @@ func (c *conn) Close() error {
 	c.once.Do(func() {
 		c.g.forget(c.id)
 		c.lost(net.ErrClosed)
-		_ = c.g.send(kindReset, 0, c.id, nil)
+		c.g.reset(c.id)
 	})
 	return nil
 }

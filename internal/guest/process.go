@@ -53,7 +53,7 @@ func (g *Guest) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, er
 	}
 	p := &process{g: g, cmd: cmd, started: make(chan error, 1), ended: make(chan struct{}), done: make(chan struct{})}
 	op := "start " + cmd.Args[0]
-	if err := g.open(kindStart, p.encode(), p.register); err != nil {
+	if err := g.open(ctx, kindStart, p.encode(), p.register); err != nil {
 		return nil, g.wrap(op, err)
 	}
 	p.flow()
@@ -337,7 +337,11 @@ func (p *process) Signal(ctx context.Context, sig backend.Signal) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	if err := p.g.send(kindSignal, 0, p.id, binary.BigEndian.AppendUint32(nil, uint32(sig))); err != nil {
+	err := p.g.sendUntil(ctx.Done(), kindSignal, 0, p.id, binary.BigEndian.AppendUint32(nil, uint32(sig)))
+	if errors.Is(err, errGivenUp) {
+		return context.Cause(ctx)
+	}
+	if err != nil {
 		return p.g.wrap(fmt.Sprintf("signal %d", sig), err)
 	}
 	if sig == backend.Kill && p.cmd.Control != nil {

@@ -24,6 +24,11 @@ import (
 // the directory is the truth.
 const rescan = 50 * time.Millisecond
 
+// maxShared bounds a file of a share, in bytes: a guest can make one of any length in no time.
+const maxShared = 256 << 20
+
+var errTooLong = errors.New("the file is too long for a share")
+
 // share is a directory of the guest that is mirrored to one of the host.
 type share struct {
 	*transfer
@@ -52,7 +57,7 @@ func (g *Guest) Share(ctx context.Context, dir string) (backend.Share, error) {
 		_ = s.Close()
 		return nil, g.wrap(op, err)
 	}
-	if err := g.open(kindShare, fields.Append(nil, "path", s.guestDir), s.register); err != nil {
+	if err := g.open(ctx, kindShare, fields.Append(nil, "path", s.guestDir), s.register); err != nil {
 		_ = s.Close()
 		return nil, g.wrap(op, err)
 	}
@@ -120,6 +125,7 @@ func (s *share) accept(id uint32, f fields.Fields) stream {
 	t := newTransfer(s.g)
 	t.register(id)
 	s.work.Go(func() {
+		defer context.AfterFunc(s.ctx, func() { t.reset(fs.ErrClosed) })()
 		if err := s.receive(id, name, &reader{in: t.in}); err != nil {
 			t.reset(err)
 		}
@@ -135,7 +141,10 @@ func (s *share) receive(id uint32, name string, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, r)
+	n, err := io.Copy(f, io.LimitReader(r, maxShared+1))
+	if n > maxShared {
+		err = errTooLong
+	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = s.root.Rename(temp, path.Join("in", name))
 	}
