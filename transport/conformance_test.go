@@ -35,7 +35,7 @@ func TestTransports(t *testing.T) {
 				continue // between host and mirror nothing differs from local
 			}
 			t.Run(where+"/"+how, func(t *testing.T) {
-				transporttest.TestTransport(t, transporttest.Config{Open: open, New: create, Mirrored: where == "pipe"})
+				transporttest.TestTransport(t, transporttest.Config{Open: open, New: create})
 			})
 		}
 	}

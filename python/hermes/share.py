@@ -6,6 +6,7 @@ import errno
 import os
 import select
 import stat
+import time
 
 from . import frames
 from .loop import Loop, Out, Stream
@@ -13,21 +14,29 @@ from .scratch import make_dirs, remove_tree
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
-    from typing import Callable, Set
+    from typing import Callable, List, Set
+
+
+_LARGEST = 256 << 20  # bytes; the host takes no more
+_ROLL_CALL = 0.25  # seconds between two looks at who still waits
 
 
 class Share(Stream):
     """Carries what appears in in/ to the host. What the host sends to out/ comes as PUT.
 
     Whoever writes into in/ may write a byte to the FIFO in/.wake; the agent scans at intervals
-    anyway, because a writer that dies between the two must not be forgotten.
+    anyway, because a writer that dies between the two must not be forgotten. Whoever waits for a
+    file in out/ may read a FIFO out/.wake_NAME. Once that has no reader any more, the agent removes
+    it and tells the host by an empty file in/end_NAME: a mirror cannot be asked who reads.
     """
 
     def __init__(self, loop: Loop, out: Out, stream: int, path: bytes, found: Callable[[bytes, bytes], None]) -> None:
         self._loop, self._stream, self._out, self._found = loop, stream, out, found
         self._path = path
         self._wake = -1
-        self._passed = set()  # type: Set[bytes]  # what is no regular file
+        self._passed = set()  # type: Set[bytes]  # what is no regular file, or too long
+        self._missed = set()  # type: Set[bytes]  # FIFOs that had no reader at the last look
+        self._looked = 0.0
         try:
             self._make()
         except OSError as e:
@@ -47,17 +56,34 @@ class Share(Stream):
         except OSError:
             return
         for name in names:
-            path = os.path.join(folder, name)
-            if name.startswith(b".") or name in self._passed:
-                continue
+            if not name.startswith(b".") and name not in self._passed:
+                self._offer(name, os.path.join(folder, name))
+        if time.monotonic() - self._looked >= _ROLL_CALL:
+            self._looked = time.monotonic()
+            self._call_roll()
+
+    def _offer(self, name: bytes, path: bytes) -> None:
+        try:
+            info = os.lstat(path)
+        except OSError:
+            return
+        if stat.S_ISREG(info.st_mode) and info.st_size <= _LARGEST:
+            self._found(name, path)
+        else:
+            self._passed.add(name)
+
+    def _call_roll(self) -> None:
+        """Tells of readers that are gone: twice without one, for a FIFO is made before it is read."""
+        folder = os.path.join(self._path, b"out")
+        missing = {name for name in bells(folder) if not ring(os.path.join(folder, name), b"")}
+        for name in missing & self._missed:
             try:
-                regular = stat.S_ISREG(os.lstat(path).st_mode)
+                os.unlink(os.path.join(folder, name))
+                end = os.path.join(self._path, b"in", b"end_" + name[len(_BELL) :])
+                os.close(os.open(end, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             except OSError:
-                continue
-            if regular:
-                self._found(name, path)
-            else:
-                self._passed.add(name)
+                pass
+        self._missed = missing
 
     def placed(self) -> None:
         """A file has appeared in out/: wakes those who wait for one."""
@@ -89,23 +115,33 @@ class Share(Stream):
         self.scan()
 
 
+_BELL = b".wake_"
+
+
 def wake_readers(folder: bytes) -> None:
-    """Writes a byte to every FIFO .wake* of folder that somebody reads."""
+    for name in bells(folder):
+        ring(os.path.join(folder, name), b"\n")
+
+
+def bells(folder: bytes) -> List[bytes]:
+    """The FIFOs by which those who wait want to be woken."""
     try:
-        names = os.listdir(folder)
+        return [name for name in os.listdir(folder) if name.startswith(_BELL)]
     except OSError:
-        return
-    for name in names:
-        if not name.startswith(b".wake"):
-            continue
-        try:
-            fd = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-        except OSError:
-            continue  # nobody reads it
-        try:
-            if stat.S_ISFIFO(os.fstat(fd).st_mode):
-                os.write(fd, b"\n")
-        except OSError:
-            pass
-        finally:
-            os.close(fd)
+        return []
+
+
+def ring(path: bytes, data: bytes) -> bool:
+    """Writes data to a FIFO. False if nobody reads it; what is no FIFO is left alone."""
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError as e:
+        return e.errno != errno.ENXIO
+    try:
+        if data and stat.S_ISFIFO(os.fstat(fd).st_mode):
+            os.write(fd, data)
+    except OSError:
+        pass  # full: it has been rung before
+    finally:
+        os.close(fd)
+    return True

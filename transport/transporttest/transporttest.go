@@ -23,10 +23,6 @@ type Config struct {
 
 	// New returns the transport with the given options.
 	New func(o transport.Options) transport.Transport
-
-	// Mirrored says that the spool of a file transport is mirrored. The death of a caller is then
-	// not seen before the end of the run.
-	Mirrored bool
 }
 
 // TestTransport runs every case, each in an environment of its own and beside the others.
@@ -115,10 +111,6 @@ func testCallerDies(t *testing.T, cfg Config) {
 	p := r.start("lost.py")
 	r.tools.awaitWaiting(t, 1)
 	r.must(p.Signal(t.Context(), backend.Kill))
-	if cfg.Mirrored && r.transport.Name() == "file" {
-		r.must(r.endpoint.Close())
-		return
-	}
 	testenv.Eventually(t, "the handler's context ends", func() bool { return r.tools.waiting() == 0 })
 	_ = p.Wait(t.Context())
 	r.run("threads.py")
