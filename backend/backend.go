@@ -151,7 +151,9 @@ type Counts struct {
 // in the host's in/, files that the host puts into out/ appear in the guest's. Writers use a
 // temporary dot name and rename: dot files do not cross. Whoever reads a file removes it; on a
 // mirrored share a file that has crossed is gone from the side where it was written. A byte
-// written to the FIFO in/.wake on the guest's side, where that exists, hurries a mirror.
+// written to the FIFO in/.wake on the guest's side, where that exists, hurries a mirror. A mirror
+// carries files of up to 256 MiB. It writes a byte to every FIFO out/.wake_NAME when a file has come
+// into out/, and tells of one that has lost its reader by an empty file in/end_NAME.
 type Share interface {
 	HostDir() string  // the directory on the host
 	GuestDir() string // the same directory inside the environment
