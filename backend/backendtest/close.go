@@ -18,6 +18,7 @@ func closeCases() []testCase {
 		{"close twice and at once", closeTwice},
 		{"close leaves nothing", closeLeavesNothing},
 		{"close with everything running", closeRunning},
+		{"close while a writer of the caller blocks", closeBlocked},
 		{"close and then use", closeThenUse},
 		{"close and then wait", closeThenWait},
 	}
@@ -79,6 +80,31 @@ func closeRunning(ctx context.Context, e *env) {
 		if err := <-ended; err == nil {
 			e.Errorf("%s: no error", what)
 		}
+	}
+}
+
+// closeBlocked: a caller whose writer is stuck, as a terminal is after Ctrl-S, can close all the same.
+func closeBlocked(ctx context.Context, e *env) {
+	witness := e.another()
+	stuck := newGate()
+	cmd := e.py("import sys\nwhile True: sys.stdout.write('x'*10000)")
+	cmd.Stdout = stuck
+	p := e.start(ctx, cmd)
+	<-stuck.reached
+	closed := make(chan error, 1)
+	go func() { closed <- e.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			e.Errorf("close: %v", err)
+		}
+	case <-ctx.Done():
+		e.Error("close hangs")
+	}
+	e.wantGone(ctx, witness)
+	close(stuck.open)
+	if err := p.Wait(ctx); err == nil || ctx.Err() != nil {
+		e.Errorf("wait: %v", err)
 	}
 }
 

@@ -53,6 +53,9 @@ type Options struct {
 // closeWait bounds how long Close waits for the agent to end everything: its own bound is 4 s.
 const closeWait = 8 * time.Second
 
+// outputWait bounds how long Close waits for the callers' writers.
+const outputWait = 2 * time.Second
+
 // stream is something that the guest sends frames for. Its methods are called by the link's reader,
 // one at a time, and must not block.
 type stream interface {
@@ -83,6 +86,8 @@ type Guest struct {
 	closed chan struct{} // closed when Close is done
 	once   sync.Once
 	work   sync.WaitGroup
+
+	outputs sync.WaitGroup // processes whose output is not all written
 }
 
 // Open boots the agent on link, whose other end is an interpreter that was started with Argv. It
@@ -128,9 +133,26 @@ func (g *Guest) Close() error {
 		g.work.Wait()
 		timer.Stop()
 		_ = g.link.Close()
+		g.awaitOutputs()
 	})
 	<-g.closed
 	return nil
+}
+
+// awaitOutputs waits until the callers' writers have got what came, but not for ever: one may be
+// stuck, as a terminal is after Ctrl-S, and only its owner can end that.
+func (g *Guest) awaitOutputs() {
+	written := make(chan struct{})
+	go func() {
+		g.outputs.Wait()
+		close(written)
+	}()
+	timer := time.NewTimer(outputWait)
+	defer timer.Stop()
+	select {
+	case <-written:
+	case <-timer.C:
+	}
 }
 
 // adoptShare takes s in, to be closed with the guest.

@@ -54,6 +54,9 @@ func (g *Guest) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, er
 	p := &process{g: g, cmd: cmd, started: make(chan error, 1), ended: make(chan struct{}), done: make(chan struct{})}
 	op := "start " + cmd.Args[0]
 	if err := g.open(ctx, kindStart, p.encode(), p.register); err != nil {
+		if p.id != 0 {
+			g.outputs.Done() // there will be none
+		}
 		return nil, g.wrap(op, err)
 	}
 	p.flow()
@@ -103,6 +106,7 @@ func (g *Guest) wrap(op string, err error) error {
 
 func (p *process) register(id uint32) stream {
 	p.id = id
+	p.g.outputs.Add(1) // here, where the link is known to be up, so that Close does not miss it
 	p.in[chanStdout] = newInbox(p.g, id, chanStdout)
 	if !p.merged() {
 		p.in[chanStderr] = newInbox(p.g, id, chanStderr)
@@ -168,14 +172,15 @@ func (p *process) flow() {
 	if p.cmd.Stdin != nil {
 		go p.feed(chanStdin, p.cmd.Stdin)
 	}
-	p.g.work.Go(func() {
+	go func() {
+		defer p.g.outputs.Done()
 		<-p.ended
 		if p.cmd.Control != nil {
 			_ = p.cmd.Control.Close()
 		}
 		p.output.Wait()
 		close(p.done)
-	})
+	}()
 }
 
 func (p *process) deliver(channel byte, w io.Writer) {
