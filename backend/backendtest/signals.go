@@ -111,6 +111,7 @@ func treeCases() []testCase {
 	return []testCase{
 		{"tree ends with its process", treeLeft},
 		{"tree killed with setsid children and daemons", treeKilled},
+		{"tree of 300 sessions", treeWide},
 		{"tree with zombies", treeZombies},
 		{"tree that moves on", treeHops},
 		{"linger leaves processes until Signal", lingerSignal},
@@ -137,6 +138,28 @@ func treeLeft(ctx context.Context, e *env) {
 
 func treeKilled(ctx context.Context, e *env) {
 	p := e.ready(ctx, e.script("tree.py", "wait", "deaf"))
+	p.kill(ctx)
+	e.wantGone(ctx, e)
+	if left := p.Survivors(); len(left) > 0 {
+		e.Errorf("survivors %q", left)
+	}
+}
+
+// treeWide: killing takes a walk over all processes, and may not take one for each.
+func treeWide(ctx context.Context, e *env) {
+	code := `
+import os, signal, time
+for n in signal.SIGTERM, signal.SIGINT, signal.SIGHUP:
+    signal.signal(n, signal.SIG_IGN)
+for _ in range(300):
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(600)
+        os._exit(0)
+print("ready", flush=True)
+time.sleep(600)
+`
+	p := e.ready(ctx, e.py(code))
 	p.kill(ctx)
 	e.wantGone(ctx, e)
 	if left := p.Survivors(); len(left) > 0 {
