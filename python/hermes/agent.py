@@ -15,7 +15,7 @@ import time
 from . import facts, frames, tree
 from .loop import Loop, Out, Stream
 from .process import Process
-from .scratch import remove_trees, socket_dir
+from .scratch import own, remove_trees, socket_dir
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
@@ -254,6 +254,7 @@ def main(greeting: bytes, temp: str, scratch: str, library: str, lease: float) -
         os.write(stdout, greeting)
         agent = Agent(stdin, stdout, ours, lease)
         agent.greet(frames.encode(facts.hello(temp, scratch, library, sockets)))
+        own(scratch)  # now that the host need not wait for it
         tree.hide()
         tree.become_subreaper()
         agent.run()

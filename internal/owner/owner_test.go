@@ -1,0 +1,69 @@
+package owner_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/hermes-exec/hermes-exec/internal/owner"
+)
+
+func TestDead(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the facts that prove a death are told on Linux alone")
+	}
+	child := exec.Command("true")
+	if err := child.Run(); err != nil {
+		t.Skip(err)
+	}
+	changed := func(change func(*owner.Mark)) owner.Mark {
+		m := owner.Self()
+		change(&m)
+		return m
+	}
+	for name, test := range map[string]struct {
+		mark owner.Mark
+		dead bool
+	}{
+		"itself":               {owner.Self(), false},
+		"init":                 {changed(func(m *owner.Mark) { m.PID, m.Start = 1, "-" }), false},
+		"gone":                 {changed(func(m *owner.Mark) { m.PID = child.Process.Pid }), true},
+		"identifier reused":    {changed(func(m *owner.Mark) { m.Start = "1" }), true},
+		"before the boot":      {changed(func(m *owner.Mark) { m.Boot = "another" }), true},
+		"in a container":       {changed(func(m *owner.Mark) { m.PID, m.Space = child.Process.Pid, "pid:[1]" }), false},
+		"on another machine":   {changed(func(m *owner.Mark) { m.PID, m.Node = child.Process.Pid, "elsewhere" }), false},
+		"old one of elsewhere": {changed(func(m *owner.Mark) { m.Boot, m.Node = "another", "elsewhere" }), false},
+		"of unknown boot":      {changed(func(m *owner.Mark) { m.PID, m.Boot = child.Process.Pid, "-" }), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.mark.Dead(); got != test.dead {
+				t.Errorf("%v: dead is %v, want %v", test.mark, got, test.dead)
+			}
+		})
+	}
+}
+
+func TestFile(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := owner.Read(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a file: %v", err)
+	}
+	if err := owner.Self().Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := owner.Read(dir); err != nil || got != owner.Self() {
+		t.Errorf("read %v, %v; want %v", got, err, owner.Self())
+	}
+	for _, text := range []string{"", "1", "x 1 a b c", "-1 1 a b c", "1 1 a b c d"} {
+		if err := os.WriteFile(filepath.Join(dir, owner.FileName), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := owner.Read(dir); !errors.Is(err, owner.ErrMark) {
+			t.Errorf("%q: %v, %v", text, m, err)
+		}
+	}
+}
