@@ -33,7 +33,8 @@ type Env struct {
 	files    *tool.Files
 	stub     []byte // hermes_tools.py
 	cache    *output.Cache
-	warnings []string
+	warnings []string // of every result
+	passed   []string // those that tell of directories that were passed over
 	secrets  []string
 
 	life   context.Context //nolint:containedctx // the life of the Env itself, ended by Close
@@ -63,23 +64,16 @@ func Open(ctx context.Context, o Options) (*Env, error) {
 }
 
 func open(ctx context.Context, o Options) (*Env, error) {
-	e := &Env{options: o, log: o.Log, warnings: slices.Clone(o.Warnings)}
-	if e.log == nil {
-		e.log = slog.New(slog.DiscardHandler)
-	}
-	if o.Settings.Home != "" {
-		e.cache = output.NewCache(o.Settings.Home)
-	}
-	if err := e.chooseTools(); err != nil {
+	e, err := describe(o)
+	if err != nil {
 		return nil, err
 	}
 	b, passedOver, err := openBackend(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	e.backend = b
-	e.warnings = slices.Concat(e.warnings, passedOver, b.Info().Warnings)
-	e.secrets = secrets(o, b.Info())
+	e.passed = passedOver
+	e.settle(b)
 	vars, _ := e.environ("", nil)
 	e.files = tool.NewFiles(b, vars)
 	e.life, e.end = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -89,6 +83,25 @@ func open(ctx context.Context, o Options) (*Env, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// describe makes of an Env what needs no environment.
+func describe(o Options) (*Env, error) {
+	e := &Env{options: o, log: o.Log, warnings: slices.Clone(o.Warnings)}
+	if e.log == nil {
+		e.log = slog.New(slog.DiscardHandler)
+	}
+	if o.Settings.Home != "" {
+		e.cache = output.NewCache(o.Settings.Home)
+	}
+	return e, e.chooseTools()
+}
+
+// settle gives the Env its environment.
+func (e *Env) settle(b backend.Backend) {
+	e.backend = b
+	e.warnings = slices.Concat(e.warnings, e.passed, b.Info().Warnings)
+	e.secrets = secrets(e.options, b.Info())
 }
 
 // chooseTools finds the tools that scripts get, and writes their module.
@@ -139,9 +152,14 @@ func openBackend(ctx context.Context, o Options) (b backend.Backend, warnings []
 		case dir.Origin == "":
 			return nil, nil, usageError{fmt.Errorf("working directory: %w", err)}
 		}
-		warnings = append(warnings, fmt.Sprintf("the working directory %s (%s) does not exist and was passed over", dir.Path, dir.Origin))
+		warnings = append(warnings, passedOver(dir))
 	}
 	return nil, nil, usageError{fmt.Errorf("working directory: %w", err)}
+}
+
+// passedOver warns of a directory that is not there.
+func passedOver(dir config.Dir) string {
+	return fmt.Sprintf("the working directory %s (%s) does not exist and was passed over", dir.Path, dir.Origin)
 }
 
 // Info returns facts about the environment.

@@ -3,6 +3,7 @@ package hermes
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,14 +21,14 @@ func (r *run) result(err error) *Result {
 	stdout, stderr := r.printed()
 	res.keep(stdout)
 	if r.outcome != nil {
-		res.Execution = "oneshot"
-		res.ExitCode = exitCode(r.outcome.Delivered, r.outcome.Exit)
+		r.execution(res)
 		err = lost(err)
 	}
+	res.Kernel = r.session
 	if err != nil {
 		res.fail(err)
 	} else {
-		res.judge(r.outcome.Exit, stderr.Text)
+		res.judge(r.outcome, stderr.Text)
 	}
 	if res.Status == Failure && stderr.Text != "" {
 		res.Output += "\n--- stderr ---\n" + stderr.Text
@@ -35,13 +36,32 @@ func (r *run) result(err error) *Result {
 	res.mark(err)
 	res.Hint = hint(r.evidence(res, stdout, stderr))
 	r.warn(stdout, stderr)
-	if r.outcome != nil && !r.outcome.Delivered && res.Status != Failure && r.env.life.Err() == nil {
+	if r.unconfirmed() && res.Status != Failure && r.env.life.Err() == nil {
 		r.warnings = append(r.warnings, "the environment did not confirm that the script has ended: it may still run")
 	}
 	res.Warning = strings.Join(r.warnings, "\n")
 	r.mask(res)
 	res.Duration = Seconds(time.Since(r.start).Seconds())
 	return res
+}
+
+// execution says how the script ran, and what status it delivered.
+func (r *run) execution(res *Result) {
+	o := r.outcome
+	res.Execution = "oneshot"
+	res.ExitCode = exitCode(o.Delivered, o.Exit)
+	switch {
+	case o.Fallback != "":
+		res.Fallback = append(slices.Clone(res.Fallback), Fallback{From: "kernel", To: "oneshot", Reason: o.Fallback})
+	case r.session != nil:
+		res.Execution = "kernel"
+	}
+}
+
+// unconfirmed tells whether a script may still run that was to be ended. A kernel is known to be
+// gone, or to live on.
+func (r *run) unconfirmed() bool {
+	return r.outcome != nil && !r.outcome.Delivered && (r.session == nil || r.outcome.Fallback != "")
 }
 
 // lost says that a script that had begun was lost with its environment: that is no fault of the
@@ -117,6 +137,9 @@ func (r *run) warn(stdout, stderr output.Text) {
 	if n := r.calls.OverBudget; n > 0 {
 		r.warnings = append(r.warnings, fmt.Sprintf("%d tool call(s) were refused: the limit is %d a run (--max-tool-calls)",
 			n, r.env.options.Settings.MaxToolCalls))
+	}
+	if r.outcome != nil && r.outcome.Moved != "" {
+		r.warnings = append(r.warnings, "the working directory had been removed: the cell ran in "+r.outcome.Moved)
 	}
 	if r.outcome != nil && len(r.outcome.Survivors) > 0 {
 		r.warnings = append(r.warnings, "these processes of the script could not be ended: "+strings.Join(r.outcome.Survivors, ", "))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/kernel"
 	"github.com/hermes-exec/hermes-exec/config"
 )
 
@@ -192,7 +193,7 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var r Result
-			r.judge(tt.exit, tt.stderr)
+			r.judge(&kernel.Outcome{Delivered: true, Exit: tt.exit}, tt.stderr)
 			if r.ErrorKind != tt.kind || r.Error != tt.error || (r.Status == Success) != (tt.exit == nil) {
 				t.Errorf("got %+v", r)
 			}

@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/hermes-exec/hermes-exec/backend"
-	"github.com/hermes-exec/hermes-exec/config"
 	"github.com/hermes-exec/hermes-exec/internal/environ"
 	"github.com/hermes-exec/hermes-exec/internal/output"
 	"github.com/hermes-exec/hermes-exec/kernel"
@@ -33,15 +32,18 @@ type run struct {
 
 	meeting *meeting
 	staging string
+	dir     string         // where the script runs
 	tools   *lingering     // the environment as tools see it
 	report  environ.Report // of the script's variables
 	secrets *output.Secrets
 	calls   tool.Report
 
-	outcome *kernel.Outcome
-	streams []*stream
-	stdout  *output.Capture
-	stderr  *output.Capture
+	session   *KernelState // nil outside a session
+	described *Env         // of a cell: with what is its caller's, before it has an environment
+	outcome   *kernel.Outcome
+	streams   []*stream
+	stdout    *output.Capture
+	stderr    *output.Capture
 
 	warnings []string
 }
@@ -102,6 +104,7 @@ func (r *run) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, r.meeting.Close())
 	}
+	r.dir = r.env.home(r.staging)
 	return nil
 }
 
@@ -150,10 +153,7 @@ func (r *run) serve(ctx context.Context, cancel context.CancelCauseFunc) error {
 
 // cell is the script as an executor takes it.
 func (r *run) cell() kernel.Cell {
-	c := kernel.Cell{File: r.source.inPlace, Code: r.source.code, Args: r.script.Args, Stdin: r.script.Stdin}
-	if r.env.options.Settings.Mode == config.Strict {
-		c.Dir = r.staging
-	}
+	c := kernel.Cell{File: r.source.inPlace, Code: r.source.code, Args: r.script.Args, Stdin: r.script.Stdin, Dir: r.dir}
 	c.Stdout = r.sink(r.stdout, r.script.Stdout, EventStdout)
 	c.Stderr = r.sink(r.stderr, r.script.Stderr, EventStderr)
 	if !r.live() {
@@ -195,13 +195,9 @@ func (r *run) sink(c *output.Capture, w io.Writer, kind EventType) io.Writer {
 // grant is what the script's calls may do.
 func (r *run) grant(vars map[string]string) tool.Grant {
 	e, s := r.env, r.env.options.Settings
-	dir := e.Info().Dir
-	if s.Mode == config.Strict {
-		dir = r.staging
-	}
 	return tool.Grant{
 		Tools: e.tools, MaxCalls: s.MaxToolCalls, Trace: r.script.Trace,
-		Env: e.toolEnv(r.tools, vars, dir, r.script.Spills),
+		Env: e.toolEnv(r.tools, vars, r.dir, r.script.Spills),
 		OnCall: func(id int64, name, preview string) {
 			r.emitter.emit(Event{Type: EventToolCall, ID: id, Tool: name, ArgsPreview: r.secrets.Mask(preview)})
 		},

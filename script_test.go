@@ -39,7 +39,7 @@ func TestScripts(t *testing.T) {
 }
 
 // options are those of a fresh environment in a directory of its own.
-func options(t *testing.T, backendName string) hermes.Options {
+func options(t testing.TB, backendName string) hermes.Options {
 	t.Helper()
 	vars := environ(t)
 	o := hermes.Options{Settings: config.Defaults(), Environ: vars, Dir: t.TempDir(), Openers: openers(vars)}
@@ -50,7 +50,7 @@ func options(t *testing.T, backendName string) hermes.Options {
 }
 
 // environ are the variables of a caller.
-func environ(t *testing.T) map[string]string {
+func environ(t testing.TB) map[string]string {
 	t.Helper()
 	vars := map[string]string{"PATH": os.Getenv("PATH"), "HOME": t.TempDir(), "LANG": "C.UTF-8", "TMPDIR": os.TempDir()}
 	maps.Copy(vars, scripttest.Variables())

@@ -1,10 +1,18 @@
 package hermes
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"sync"
 	"time"
+
+	"github.com/hermes-exec/hermes-exec/kernel"
 )
 
 // Sessions are the named sessions of one process. A session is a Python that lives between calls:
@@ -13,19 +21,25 @@ import (
 //
 // No two sessions share anything: each has an environment, an endpoint and a kernel of its own.
 type Sessions struct {
-	log *slog.Logger
+	log   *slog.Logger
+	clock clock
+	runs  sync.WaitGroup // cells that run or wait
+
+	mu     sync.Mutex // guards what sessions say is under it, too
+	closed bool
+	byName map[string]*session
 }
 
 // SessionInfo tells of one session.
 type SessionInfo struct {
 	Name           string
-	Backend        string // "" before its first cell has opened an environment
+	Backend        string // "" when no environment is open
 	Target         string // what that is: a directory, an image, user@host
 	Busy           bool   // a cell runs, or waits for its turn
-	ExecutionCount int    // of the cells that the living kernel has begun; 0 if there is none
+	ExecutionCount int    // the cells that the living kernel has begun; 0 if there is none
 	Pid            int    // of the kernel, in its environment; 0 if there is none
 	Started        time.Time
-	LastUsed       time.Time // the end of the last cell
+	LastUsed       time.Time // the beginning or the end of a cell, whichever was last
 }
 
 // NewSessions returns an empty set. A nil log is silent.
@@ -33,35 +47,254 @@ func NewSessions(log *slog.Logger) *Sessions {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Sessions{log: log}
+	return &Sessions{log: log, clock: realClock{}, byName: map[string]*session{}}
 }
 
 // Run runs one cell of the session called name, which it opens when there is none, and always
-// returns a result. Everything of the cell but its state is the caller's: o is used for this cell
-// alone, as if no other had been there. Reset discards the state first.
+// returns a result. Its code is that of script, also of a FILE; its stdin is empty. What o says
+// holds for this cell alone, but for what a kernel cannot change while it lives: its environment,
+// which stays what it was at its start. Another interpreter, backend or target is another state.
+// Reset discards the state first.
 //
 // Ctx ends the cell as it ends Env.Run, and with it the kernel: Result.Kernel says what was lost and
 // why. The time that the cell waits for another of the session counts against its timeout.
 func (s *Sessions) Run(ctx context.Context, name string, o Options, script Script, reset bool) *Result {
-	return Failed(errNotYet)
+	start := time.Now()
+	r := &run{
+		script: script, start: start, emitter: &emitter{start: start, events: script.Events},
+		session: &KernelState{Session: name},
+	}
+	r.emitter.emit(Event{Type: EventStart})
+	result := r.conclude(o, s.cell(ctx, name, o, r, reset))
+	s.remember(name, result.StdoutSpillPath)
+	r.emitter.emit(Event{Type: EventResult, Result: result})
+	return result
+}
+
+// cell waits for the cell's turn and runs it. An error means that it did not end by itself.
+func (s *Sessions) cell(ctx context.Context, name string, o Options, r *run, reset bool) (err error) {
+	ctx, expire := context.WithTimeoutCause(ctx, o.Settings.Timeout, &timeoutError{o.Settings.Timeout})
+	defer expire()
+	if r.source, err = readSource(r.script, o.Dir, false); err != nil {
+		return err
+	}
+	if r.script.Stdin != nil {
+		return usageError{errStdin}
+	}
+	if r.described, err = describe(o); err != nil {
+		return err
+	}
+	x, err := s.enter(name)
+	if err != nil {
+		return err
+	}
+	defer s.leave(x, o)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(x.life, func() { cancel(context.Cause(x.life)) })()
+	if err := x.wait(ctx); err != nil {
+		return err
+	}
+	defer x.yield()
+	r.script.Spills = x.begin(cancel, r.script.Spills)
+	defer x.finish()
+	return ended(ctx, x.cell(ctx, cancel, o, r, reset))
+}
+
+// conclude makes the result of a cell. Err is why it did not end by itself.
+func (r *run) conclude(o Options, err error) *Result {
+	if r.env != nil {
+		return r.result(err)
+	}
+	res := Failed(err)
+	res.Kernel = r.session
+	res.Warning = strings.Join(o.Warnings, "\n")
+	res.Duration = Seconds(time.Since(r.start).Seconds())
+	return res
+}
+
+// enter finds or makes a session and counts a cell in.
+func (s *Sessions) enter(name string) (*session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, fmt.Errorf("session %s: %w", name, net.ErrClosed)
+	}
+	x := s.find(name)
+	x.users++
+	x.lastUsed = s.clock.Now()
+	x.stopTimer()
+	s.runs.Add(1)
+	return x, nil
+}
+
+// remember has later cells of a session read a file with the full text of an output.
+func (s *Sessions) remember(name, spill string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x := s.byName[name]; x != nil && spill != "" {
+		x.spills = append(x.spills, spill)
+	}
+}
+
+// find returns the session of that name, a new one if need be. The caller holds mu.
+func (s *Sessions) find(name string) *session {
+	x := s.byName[name]
+	if x == nil {
+		x = newSession(s, name)
+		s.byName[name] = x
+	}
+	return x
+}
+
+// leave counts a cell out. The last one sets the time from which the session is idle.
+func (s *Sessions) leave(x *session, o Options) {
+	defer s.runs.Done()
+	s.mu.Lock()
+	x.users--
+	x.lastUsed = s.clock.Now()
+	if idle := o.Settings.KernelIdleTimeout; x.users == 0 && x.world != nil && idle > 0 && !s.closed {
+		x.stopTimer()
+		x.timer = s.clock.AfterFunc(idle, x.reap)
+	}
+	s.mu.Unlock()
+	s.trim(o.Settings.MaxSessionKernels)
+}
+
+// trim ends the kernels that were least recently used until no more than limit are left. Busy ones
+// are spared, also if then there are more.
+func (s *Sessions) trim(limit int) {
+	if limit <= 0 {
+		return
+	}
+	for _, x := range s.surplus(limit) {
+		x.drop(LostEvicted)
+		x.yield()
+	}
+}
+
+// surplus are the sessions to evict. The caller has the turn of each.
+func (s *Sessions) surplus(limit int) []*session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var idle, victims []*session
+	live := 0
+	for _, x := range s.byName {
+		if x.world != nil || x.opening {
+			live++
+		}
+		if x.world != nil && x.users == 0 {
+			idle = append(idle, x)
+		}
+	}
+	slices.SortFunc(idle, func(a, b *session) int { return a.lastUsed.Compare(b.lastUsed) })
+	for _, x := range idle {
+		if live > limit && x.tryTurn() {
+			victims = append(victims, x)
+			live--
+		}
+	}
+	return victims
 }
 
 // List tells of the sessions, in the order of their names.
-func (s *Sessions) List() []SessionInfo { return nil }
+func (s *Sessions) List() []SessionInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]SessionInfo, 0, len(s.byName))
+	for _, x := range s.byName {
+		list = append(list, x.info())
+	}
+	slices.SortFunc(list, func(a, b SessionInfo) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
 
-// Reset ends the kernel of a session, also under a cell that runs. The next cell starts afresh and
-// says so. It tells whether there is such a session.
-func (s *Sessions) Reset(name string) bool { return false }
+// Reset ends the kernel of a session, also under a cell that runs, and returns when it is gone. The
+// next cell starts afresh and says so. It tells whether there is such a session.
+func (s *Sessions) Reset(name string) bool {
+	s.mu.Lock()
+	x := s.byName[name]
+	if x == nil {
+		s.mu.Unlock()
+		return false
+	}
+	if x.cancel != nil {
+		x.resetting = true // whether or not the cell comes to its end before it hears of it
+		x.cancel(&ending{LostReset, &kernel.Interrupt{Reason: "the session was reset", Kill: true}})
+		done := x.done
+		s.mu.Unlock()
+		<-done
+		return true
+	}
+	s.mu.Unlock()
+	x.turn <- struct{}{}
+	defer x.yield()
+	x.reset()
+	return true
+}
 
-// End ends a session with all that it has, also under a cell that runs, and forgets it. It tells
-// whether there was one.
-func (s *Sessions) End(name string) bool { return false }
+// End ends a session with all that it has, also under a cell that runs, and forgets it. It returns
+// when all is gone, and tells whether there was such a session.
+func (s *Sessions) End(name string) bool {
+	s.mu.Lock()
+	x := s.byName[name]
+	delete(s.byName, name)
+	s.mu.Unlock()
+	if x != nil {
+		x.end("the session was ended")
+	}
+	return x != nil
+}
 
-// Idle tells whether there is nothing to keep: no cell runs and no kernel lives.
-func (s *Sessions) Idle() bool { return true }
+// Idle tells whether there is nothing to keep: no cell runs or waits, and no kernel lives.
+func (s *Sessions) Idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range s.byName {
+		if x.users > 0 || x.world != nil || x.opening {
+			return false
+		}
+	}
+	return true
+}
+
+// Losses are the sessions whose state is gone without that any result has told it, with the
+// reasons. A process that ends hands them to its successor, which gives them to Lose.
+func (s *Sessions) Losses() map[string]Loss {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	losses := map[string]Loss{}
+	for name, x := range s.byName {
+		if x.lost != "" {
+			losses[name] = x.lost
+		}
+	}
+	return losses
+}
+
+// Lose has the next cell of a session tell that its state is gone, and why: it was kept by a process
+// that lives no more. It does nothing to a session that has a kernel here.
+func (s *Sessions) Lose(name string, why Loss) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x := s.find(name); !s.closed && x.world == nil && !x.opening {
+		x.lost = why
+	}
+}
 
 // Close ends all sessions, also under cells that run, and returns when all of it is gone. It is
 // idempotent; a later Run answers with an error.
-func (s *Sessions) Close() error { return nil }
-
-var errNotYet = usageError{errors.New("sessions are not built yet")}
+func (s *Sessions) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	all := slices.Collect(maps.Values(s.byName))
+	clear(s.byName)
+	s.mu.Unlock()
+	var ending sync.WaitGroup
+	for _, x := range all {
+		ending.Go(func() { x.end("the sessions were closed") })
+	}
+	ending.Wait()
+	s.runs.Wait()
+	return nil
+}

@@ -15,13 +15,24 @@ import (
 	"github.com/hermes-exec/hermes-exec/tool"
 )
 
+// stubName is the module of the tools in a staging directory.
+const stubName = "hermes_tools.py"
+
 // stage makes the staging directory of a run, with the module of the tools in it.
 func (e *Env) stage(ctx context.Context) (string, error) {
 	dir := path.Join(e.Info().Scratch, "hermes_sandbox_"+strings.ToLower(rand.Text()[:12]))
-	if err := e.backend.Put(ctx, path.Join(dir, "hermes_tools.py"), bytes.NewReader(e.stub), 0o600); err != nil {
-		return "", fmt.Errorf("stage hermes_tools.py: %w", err)
+	if err := e.backend.Put(ctx, path.Join(dir, stubName), bytes.NewReader(e.stub), 0o600); err != nil {
+		return "", fmt.Errorf("stage %s: %w", stubName, err)
 	}
 	return dir, nil
+}
+
+// home is where a script runs that is staged in a directory.
+func (e *Env) home(staging string) string {
+	if e.options.Settings.Mode == config.Strict {
+		return staging
+	}
+	return e.Info().Dir
 }
 
 // leave gives up the staging directory of a run that is over. It goes with the scratch when the
@@ -58,6 +69,11 @@ func (e *Env) sweep() {
 
 // environ builds the variables of a script that is staged in a directory, or of what runs for it.
 func (e *Env) environ(staging string, rpc map[string]string) (map[string]string, environ.Report) {
+	return e.environFrom(e.backend.Info().Env, staging, rpc)
+}
+
+// environFrom is environ for a process that would inherit base.
+func (e *Env) environFrom(base map[string]string, staging string, rpc map[string]string) (map[string]string, environ.Report) {
 	s, info := e.options.Settings, e.backend.Info()
 	o := environ.Options{
 		OS: info.OS, Passthrough: s.EnvPassthrough, Set: s.EnvSet, Reserved: s.ReservedEnv,
@@ -70,7 +86,7 @@ func (e *Env) environ(staging string, rpc map[string]string) (map[string]string,
 	if !info.SameHost {
 		o.Host = e.options.Environ
 	}
-	return environ.Build(info.Env, o)
+	return environ.Build(base, o)
 }
 
 // toolEnv is where tool calls act.

@@ -108,13 +108,16 @@ func kindOf(err error) ErrorKind {
 }
 
 // judge says how a script ended by itself. Stderr is what it printed there.
-func (r *Result) judge(exit *backend.ExitError, stderr string) {
-	if exit == nil {
+func (r *Result) judge(o *kernel.Outcome, stderr string) {
+	exit := o.Exit
+	if exit == nil && o.Delivered {
 		r.Status = Success
 		return
 	}
 	r.Status = Failure
 	switch {
+	case exit == nil:
+		r.ErrorKind, r.Error = KindScript, "The session's Python process ended without a word, and its state is lost."
 	case exit.OOMKilled:
 		r.ErrorKind, r.Error = KindOOM, "Script was killed: out of memory."
 	case exit.Signal == backend.Kill:

@@ -17,13 +17,20 @@ type Cell struct {
 	Code []byte
 
 	Args           []string // sys.argv[1:]
-	Dir            string   // the working directory; "" is the backend's
+
+	// Dir is the working directory; "" is the backend's. A kernel goes there when it is another than
+	// that of the cell before: until then it stays where the cells themselves have gone.
+	Dir string
+
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Keep           *backend.Keep
 
 	// ToolsChanged has a kernel load hermes_tools again, which was replaced in its staging directory.
 	ToolsChanged bool
+
+	// Soft has a kernel whose cell is ended try KeyboardInterrupt first, which may keep its state.
+	Soft bool
 }
 
 // Outcome is how a cell ended.

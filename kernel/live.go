@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -45,8 +47,10 @@ type Kernel struct {
 	failure  error         // how it ended; valid when ended is closed
 	once     sync.Once
 	work     sync.WaitGroup
-	count    int    // of cells; under busy
-	home     string // where a cell runs whose directory was removed
+	count    atomic.Int64 // of cells
+	pid      atomic.Int64
+	home     string // of the backend
+	dir      string // of the cell before; under busy
 }
 
 var _ Executor = (*Kernel)(nil)
@@ -90,6 +94,7 @@ func (k *Kernel) greet(ctx context.Context) error {
 	select {
 	case m := <-k.messages:
 		if m.Text("type") == "ready" {
+			k.pid.Store(m.Int("pid"))
 			return nil
 		}
 		return fmt.Errorf("%w but %q", errMessage, m.Text("type"))
@@ -142,8 +147,14 @@ func (k *Kernel) listen() {
 // Done is closed when the process has ended.
 func (k *Kernel) Done() <-chan struct{} { return k.ended }
 
-// Count is the number of cells that were begun. It must not be called while one runs.
-func (k *Kernel) Count() int { return k.count }
+// Err is how the process ended; it wraps ErrDied. It is valid when Done is closed.
+func (k *Kernel) Err() error { return k.failure }
+
+// Count is the number of cells that were begun.
+func (k *Kernel) Count() int { return int(k.count.Load()) }
+
+// Pid is the kernel's process id in its environment, as it says itself.
+func (k *Kernel) Pid() int { return int(k.pid.Load()) }
 
 // Exec runs one cell. Cells that come while one runs wait for their turn, as long as their context
 // allows. The kernel lives on unless ctx ended the cell or Outcome.Ended says otherwise.
@@ -160,11 +171,17 @@ func (k *Kernel) Exec(ctx context.Context, c Cell) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.count++
+	k.count.Add(1)
 	k.stdout.attach(c.Stdout, c.Keep)
 	k.stderr.attach(c.Stderr, c.Keep)
-	o, err := k.run(ctx, encodeCell(c, code, k.home))
-	o.Stdout, o.Stderr = k.stdout.detach(), k.stderr.detach()
+	o, err := k.run(ctx, k.encode(c, code), c.Soft)
+	out, errs := k.stdout.detach(), k.stderr.detach()
+	if o == nil {
+		k.count.Add(-1)
+		return nil, err
+	}
+	k.dir = c.Dir
+	o.Stdout, o.Stderr = out, errs
 	return o, err
 }
 
@@ -176,14 +193,19 @@ func cellCode(c Cell) ([]byte, error) {
 	return nil, fmt.Errorf("run %s as a cell: %w: the code of a cell comes with it", c.File, errors.ErrUnsupported)
 }
 
-func encodeCell(c Cell, code []byte, home string) []byte {
+// encode makes the message of a cell.
+func (k *Kernel) encode(c Cell, code []byte) []byte {
 	b := fields.Append(nil, "type", "cell")
 	b = fields.Append(b, "code", string(code))
-	b = fields.Append(b, "home", home)
+	for _, home := range []string{c.Dir, k.home, k.process.Staging} { // the first that is there
+		if home != "" {
+			b = fields.Append(b, "home", home)
+		}
+	}
 	for _, arg := range c.Args {
 		b = fields.Append(b, "arg", arg)
 	}
-	if c.Dir != "" {
+	if c.Dir != "" && c.Dir != k.dir {
 		b = fields.Append(b, "dir", c.Dir)
 	}
 	if c.ToolsChanged {
@@ -193,47 +215,53 @@ func encodeCell(c Cell, code []byte, home string) []byte {
 }
 
 // run sends the cell and waits for its end, or the kernel's, or ctx's.
-func (k *Kernel) run(ctx context.Context, message []byte) (*Outcome, error) {
+func (k *Kernel) run(ctx context.Context, message []byte, soft bool) (*Outcome, error) {
 	sent := make(chan error, 1)
 	k.work.Go(func() { sent <- send(k.control, message) })
 	select {
 	case m := <-k.messages:
-		return k.done(m), nil
+		return k.done(m)
 	case <-k.ended:
 	case <-ctx.Done():
-		return k.stop(ctx)
+		return k.stop(ctx, soft)
 	}
 	select {
 	case m := <-k.messages: // it ended after its cell did
-		return k.done(m), nil
+		return k.done(m)
 	default:
-		return k.died(), nil
+		return k.died()
 	}
 }
 
 // done is how a cell ended that came to its end. A message that does not fit was made up by the
 // cell: its kernel cannot be trusted with another.
-func (k *Kernel) done(m fields.Fields) *Outcome {
-	if m.Text("type") != "done" || m.Int("cell") != int64(k.count) {
+func (k *Kernel) done(m fields.Fields) (*Outcome, error) {
+	if m.Text("type") != "done" || m.Int("cell") != k.count.Load() {
 		k.kill(context.Background())
 		<-k.ended
 		return k.died()
+	}
+	if dir := m.Text("refused"); dir != "" { // nothing of the cell has run
+		return nil, fmt.Errorf("go to %s: %w", dir, fs.ErrNotExist)
 	}
 	o := &Outcome{Delivered: true, Moved: m.Text("moved")}
 	if code := int(m.Int("code")); code != 0 {
 		o.Exit = &backend.ExitError{Code: code}
 	}
-	return o
+	return o, nil
 }
 
-// died is how a cell ended that took its kernel with it.
-func (k *Kernel) died() *Outcome {
+// died is how a cell ended that took its kernel with it, or that was lost with its environment.
+func (k *Kernel) died() (*Outcome, error) {
 	o := &Outcome{Ended: true, Survivors: k.survivors()}
+	if errors.Is(k.failure, backend.ErrUnavailable) || errors.Is(k.failure, net.ErrClosed) {
+		return o, k.failure
+	}
 	var exit *backend.ExitError
 	if errors.As(k.failure, &exit) && exit.Signal != 0 {
 		o.Exit = exit
 	}
-	return o
+	return o, nil
 }
 
 // survivors names what could not be ended. A process whose end was never told has none to tell.
@@ -248,10 +276,13 @@ func (k *Kernel) survivors() []string {
 
 // stop ends a cell whose context has ended: by KeyboardInterrupt, if the kernel may live on and
 // does, else with its whole tree.
-func (k *Kernel) stop(ctx context.Context) (*Outcome, error) {
+func (k *Kernel) stop(ctx context.Context, soft bool) (*Outcome, error) {
 	cause := context.Cause(ctx)
 	ctx = context.WithoutCancel(ctx)
-	if k.process.Soft && k.signalled(ctx, backend.Interrupt, softInterrupt) {
+	if i := (*Interrupt)(nil); errors.As(cause, &i) {
+		soft = (soft || i.Soft) && !i.Kill
+	}
+	if soft && k.signalled(ctx, backend.Interrupt, softInterrupt) {
 		return &Outcome{}, cause
 	}
 	if how := k.process.stop(cause); how.Grace > 0 {

@@ -18,6 +18,7 @@ const ScriptName = "script.py"
 type Interrupt struct { //nolint:errname // it says what the caller does
 	Reason string // what the result says; "" is neutral
 	Kill   bool   // at once, without a chance to end in order
+	Soft   bool   // a kernel may answer with KeyboardInterrupt and live on, as with Cell.Soft
 }
 
 // Error says why the cell was interrupted.
@@ -36,9 +37,6 @@ type Process struct {
 
 	Env   map[string]string // the whole environment of the cells
 	Grace time.Duration     // between the signal that ends a cell and Kill; 0 kills at once
-
-	// Soft has a kernel that runs out of time try KeyboardInterrupt first, which may keep its state.
-	Soft bool
 }
 
 // oneShot runs each cell in a process of its own.

@@ -24,7 +24,7 @@ from .definitions import Definitions
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType, FrameType
-    from typing import NoReturn, Optional, Tuple
+    from typing import List, NoReturn, Optional, Tuple
 
 _CONTROL = 3
 _HIGH = (500, 100, 10)  # where control moves: out of the way of code that closes "all" descriptors
@@ -105,6 +105,8 @@ class Kernel:
         self._pid = os.getpid()
         self._count = 0
         self._moved = b""
+        self._refused = b""
+        self._dir = _cwd()
         self._main.__file__ = definitions.path
         self._main.__spec__ = None
         os.register_at_fork(after_in_child=control.close)
@@ -121,13 +123,17 @@ class Kernel:
 
     def _cell(self, message: frames.Fields) -> None:
         self._count += 1
-        self._moved = b""
+        self._moved = self._refused = b""
         self._interrupts.install()
         code = self._run(message)
         if os.getpid() != self._pid:
             _leave(code)  # a forked child that returned from the cell
         _flush()
         interrupted = int(self._interrupts.seen)
+        if self._refused:
+            self._control.send(("type", "done"), ("cell", self._count), ("refused", self._refused))
+            self._count -= 1
+            return
         self._control.send(
             ("type", "done"), ("cell", self._count), ("code", code), ("interrupted", interrupted), ("moved", self._moved)
         )
@@ -136,14 +142,24 @@ class Kernel:
         """Puts the cell where the host wants it, and drops stubs of a tool set that has changed."""
         sys.argv = ["script.py"] + [os.fsdecode(a) for a in message.get("arg", ())]
         if "dir" in message:
-            os.chdir(message["dir"][0])
+            self._go(message["dir"][0])
         try:
             os.getcwd()
         except FileNotFoundError:  # an earlier cell, or somebody else, has removed it
-            self._moved = message["home"][0]
-            os.chdir(self._moved)
+            self._moved = _first_there(message["home"])
         if frames.number(message, "tools_changed"):
             _reload_tools()
+
+    def _go(self, path: bytes) -> None:
+        """Goes to the directory of the cell, which takes the place of the one before on sys.path."""
+        try:
+            os.chdir(path)
+        except OSError:
+            self._refused = path
+            raise
+        before, now = os.fsdecode(self._dir), os.fsdecode(path)
+        sys.path[:] = [now if p == before else p for p in sys.path]
+        self._dir = path
 
     def _compile(self, source: bytes, name: str) -> CodeType:
         """Compiles a cell, and lets tracebacks, inspect and workers find its source."""
@@ -173,10 +189,29 @@ class Kernel:
             return _exit_code(e)
         except BaseException as e:  # noqa: B902 - whatever a cell raises is its own
             self._interrupts.running = False
-            _report(e)
+            if not self._refused:
+                _report(e)
             return 1
         finally:
             self._interrupts.running = False
+
+
+def _cwd() -> bytes:
+    try:
+        return os.getcwdb()
+    except OSError:  # removed already
+        return b""
+
+
+def _first_there(paths: List[bytes]) -> bytes:
+    """Goes to the first of these directories that is there."""
+    for path in paths:
+        try:
+            os.chdir(path)
+            return path
+        except OSError:
+            continue
+    raise FileNotFoundError("the working directory is gone, and so is every other")
 
 
 def _exit_code(e: SystemExit) -> int:

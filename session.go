@@ -1,0 +1,305 @@
+package hermes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/kernel"
+)
+
+var errStdin = errors.New("a cell of a session has an empty stdin: --stdin is for runs of their own")
+
+// session is one name and its state.
+type session struct {
+	set  *Sessions
+	name string
+	life context.Context //nolint:containedctx // the life of the session, ended by end
+	over context.CancelCauseFunc
+
+	// turn holds a token while a cell runs, or somebody changes the world. Senders are served in
+	// the order in which they came.
+	turn chan struct{}
+
+	// Under the set's mu.
+	users             int // cells that run or wait
+	started, lastUsed time.Time
+	timer             func() bool             // stops the timer that ends the idle kernel; nil: none
+	cancel            context.CancelCauseFunc // ends the cell that runs; nil: none does
+	done              chan struct{}           // closed when that cell has ended
+	resetting         bool                    // the state goes when that cell ends
+	opening           bool                    // a world is on its way
+	world             *world                  // nil: none; written by who has the turn, too
+	spills            []string                // the full texts of earlier cells' outputs
+	lost              Loss                    // why the state is gone, until a cell has told it
+	asked             bool                    // a reset was asked for, until a cell has told it
+}
+
+func newSession(set *Sessions, name string) *session {
+	x := &session{set: set, name: name, turn: make(chan struct{}, 1), started: set.clock.Now()}
+	x.life, x.over = context.WithCancelCause(context.Background())
+	return x
+}
+
+// ending is why a session ends a cell.
+type ending struct { //nolint:errname // it says what happens
+	loss Loss
+	*kernel.Interrupt
+}
+
+// Unwrap makes it an interrupt.
+func (e *ending) Unwrap() error { return e.Interrupt }
+
+// wait takes the turn of a cell.
+func (x *session) wait(ctx context.Context) error {
+	select {
+	case x.turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the cell before: %w", context.Cause(ctx))
+	}
+	if ctx.Err() != nil { // both were possible
+		x.yield()
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// tryTurn takes the turn if nobody has it.
+func (x *session) tryTurn() bool {
+	select {
+	case x.turn <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (x *session) yield() { <-x.turn }
+
+// begin makes a cell known to those who may want to end it, and returns the spills that it may read.
+func (x *session) begin(cancel context.CancelCauseFunc, spills []string) []string {
+	x.set.mu.Lock()
+	defer x.set.mu.Unlock()
+	x.cancel, x.done = cancel, make(chan struct{})
+	return slices.Concat(spills, x.spills)
+}
+
+// finish is the end of a cell. A reset that came while it ran is done by then.
+func (x *session) finish() {
+	x.set.mu.Lock()
+	resetting := x.resetting
+	x.resetting, x.cancel = false, nil
+	done := x.done
+	x.set.mu.Unlock()
+	if resetting {
+		x.reset()
+	}
+	close(done)
+}
+
+// reset discards the state. The caller has the turn.
+func (x *session) reset() {
+	x.drop(LostReset)
+	x.set.mu.Lock()
+	defer x.set.mu.Unlock()
+	x.asked = true
+}
+
+// reap ends a kernel that was idle for long enough.
+func (x *session) reap() {
+	if !x.tryTurn() {
+		return
+	}
+	defer x.yield()
+	x.set.mu.Lock()
+	idle := x.users == 0
+	x.set.mu.Unlock()
+	if idle {
+		x.drop(LostIdle)
+	}
+}
+
+// stopTimer stops the idle timer. The caller holds mu.
+func (x *session) stopTimer() {
+	if x.timer != nil {
+		x.timer()
+		x.timer = nil
+	}
+}
+
+// drop ends the world, and notes why state was lost if there was any. The caller has the turn.
+func (x *session) drop(why Loss) {
+	x.set.mu.Lock()
+	w := x.world
+	x.world = nil
+	if w != nil && w.kernel.Load() != nil {
+		x.lost = why
+	}
+	x.set.mu.Unlock()
+	if w != nil {
+		w.close()
+	}
+}
+
+// end ends the session, which nobody can find any more, with what runs.
+func (x *session) end(why string) {
+	x.over(&ending{LostInterrupted, &kernel.Interrupt{Reason: why, Kill: true}})
+	x.turn <- struct{}{}
+	defer x.yield()
+	x.drop(LostReset)
+	x.set.mu.Lock()
+	defer x.set.mu.Unlock()
+	x.stopTimer()
+}
+
+// info tells of the session. The caller holds mu.
+func (x *session) info() SessionInfo {
+	i := SessionInfo{Name: x.name, Busy: x.users > 0, Started: x.started, LastUsed: x.lastUsed}
+	if w := x.world; w != nil {
+		about := w.env.Info()
+		i.Backend, i.Target = about.Name, about.Target
+		if k := w.living(); k != nil {
+			i.ExecutionCount, i.Pid = k.Count(), k.Pid()
+		}
+	}
+	return i
+}
+
+// cell runs a cell whose turn it is.
+func (x *session) cell(ctx context.Context, cancel context.CancelCauseFunc, o Options, r *run, reset bool) error {
+	if reset {
+		x.reset()
+	}
+	x.notice()
+	err := x.attempt(ctx, cancel, o, r)
+	if r.outcome == nil && gone(err) && ctx.Err() == nil { // it was lost before the cell began
+		x.drop(LostEnvironment)
+		err = x.attempt(ctx, cancel, o, r)
+	}
+	x.account(r, ended(ctx, err))
+	if gone(ended(ctx, err)) {
+		x.drop(LostEnvironment)
+	}
+	return err
+}
+
+// gone tells whether err says that there is no environment any more.
+func gone(err error) bool {
+	return errors.Is(err, backend.ErrUnavailable) || errors.Is(err, errTransport) || errors.Is(err, net.ErrClosed)
+}
+
+// notice looks whether the kernel has ended since the last cell.
+func (x *session) notice() {
+	if x.world == nil {
+		return
+	}
+	switch why := x.world.loss(); why {
+	case "":
+	case LostEnvironment:
+		x.drop(why)
+	default:
+		x.world.kernel.Store(nil)
+		x.lose(why)
+	}
+}
+
+// lose notes that state is gone.
+func (x *session) lose(why Loss) {
+	x.set.mu.Lock()
+	defer x.set.mu.Unlock()
+	x.lost = why
+}
+
+// attempt runs the cell in the world that fits.
+func (x *session) attempt(ctx context.Context, cancel context.CancelCauseFunc, o Options, r *run) error {
+	w, err := x.ready(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(w.gone, func() { cancel(context.Cause(w.gone)) })()
+	return w.run(ctx, o, r)
+}
+
+// ready returns the world for a cell. A new one is opened before another is given up for it: what
+// cannot be opened costs no state.
+func (x *session) ready(ctx context.Context, o Options) (*world, error) {
+	if w := x.world; w != nil && w.fits(o) {
+		return w, nil
+	}
+	x.open(true)
+	defer x.open(false)
+	x.set.trim(o.Settings.MaxSessionKernels)
+	w, err := openWorld(ctx, o, x.set.log)
+	if err != nil {
+		return nil, err
+	}
+	x.drop(LostTarget)
+	x.set.mu.Lock()
+	defer x.set.mu.Unlock()
+	x.world = w
+	return w, nil
+}
+
+// open says whether a world is on its way.
+func (x *session) open(is bool) {
+	x.set.mu.Lock()
+	defer x.set.mu.Unlock()
+	x.opening = is
+}
+
+// account says what the cell found of the state and what it left. Err is why it did not end by
+// itself.
+func (x *session) account(r *run, err error) {
+	x.set.mu.Lock()
+	defer x.set.mu.Unlock()
+	o, state := r.outcome, r.session
+	if o != nil && o.Lost != nil && x.lost == "" {
+		x.lost = LostDied
+	}
+	state.StateReset, state.StateLost, state.Reason = x.asked, x.lost != "", x.lost
+	if state.StateReset && !state.StateLost {
+		state.Reason = LostReset
+	}
+	if o != nil {
+		x.lost, x.asked = "", false
+	}
+	if x.world == nil {
+		state.Ended = true
+		return
+	}
+	if o != nil && o.Fallback == "" {
+		if k := x.world.kernel.Load(); k != nil {
+			state.ExecutionCount = k.Count()
+			state.Reused = k.Count() > 1
+		}
+		if o.Ended {
+			x.world.kernel.Store(nil)
+			x.lost = lossOf(err)
+			state.StateLost, state.Reason = true, x.lost
+		}
+	}
+	state.Ended = x.world.living() == nil
+}
+
+// lossOf is why a kernel ended in a cell that err ended.
+func lossOf(err error) Loss {
+	by := (*ending)(nil)
+	switch kind := kindOf(err); {
+	case err == nil:
+		return LostDied
+	case errors.As(err, &by):
+		return by.loss
+	case kind == KindTimeout:
+		return LostTimeout
+	case kind == KindInterrupted:
+		return LostInterrupted
+	case gone(err):
+		return LostEnvironment
+	default:
+		return LostDied
+	}
+}

@@ -1,0 +1,252 @@
+package hermes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/hermes-exec/hermes-exec/config"
+	"github.com/hermes-exec/hermes-exec/internal/output"
+	"github.com/hermes-exec/hermes-exec/kernel"
+	"github.com/hermes-exec/hermes-exec/tool"
+	"github.com/hermes-exec/hermes-exec/transport"
+)
+
+// world is what a session has while it lives: an environment, an endpoint with the token of the
+// session, and a kernel. Who uses it has the session's turn.
+type world struct {
+	log      *slog.Logger
+	env      *Env
+	identity identity
+	spawn    spawn
+	meeting  *meeting
+	calls    *tool.Dispatcher
+	staging  string
+	vars     map[string]string // the environment of the kernel
+	executor kernel.Executor
+	kernel   atomic.Pointer[kernel.Kernel] // the one that was started last; nil: it is known to be gone
+
+	stub    []byte       // hermes_tools.py as it lies in the staging directory
+	stale   bool         // the kernel has not been told yet that it has changed
+	asked   []config.Dir // the directories that the cell before would have liked
+	dir     string       // the one that it got
+	passed  []string     // warnings of those that were passed over
+	serving sync.WaitGroup
+
+	gone context.Context //nolint:containedctx // ended when calls can travel no more
+	lose context.CancelCauseFunc
+}
+
+// openWorld opens the environment that o names.
+func openWorld(ctx context.Context, o Options, log *slog.Logger) (*world, error) {
+	e, err := open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	w := &world{
+		log: log, env: e, identity: identify(o, e.Info()), spawn: spawnOf(o),
+		stub: e.stub, asked: directories(o), passed: e.passed,
+		calls: tool.NewDispatcher(o.Settings.MaxParallelToolCalls, e.log),
+	}
+	w.gone, w.lose = context.WithCancelCause(context.Background())
+	if err := w.meet(ctx); err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// meet opens the way for calls and stages what the kernel needs.
+func (w *world) meet(ctx context.Context) (err error) {
+	if w.meeting, err = w.env.meet(ctx); err != nil {
+		return err
+	}
+	if w.staging, err = w.env.stage(ctx); err != nil {
+		return err
+	}
+	w.dir = w.env.home(w.staging)
+	w.vars, _ = w.env.environ(w.staging, w.meeting.Env())
+	process := kernel.Process{Staging: w.staging, Env: w.vars, Grace: w.env.options.Settings.KillGrace}
+	w.executor = kernel.WithFallback(func(ctx context.Context) (kernel.Executor, error) {
+		k, err := kernel.Start(ctx, w.env.backend, process)
+		if err != nil {
+			return nil, err // not k: a nil *Kernel is no nil Executor
+		}
+		w.kernel.Store(k)
+		return k, nil
+	}, kernel.OneShot(w.env.backend, process))
+	w.serving.Go(func() {
+		if err := w.meeting.Serve(w.gone, w.calls); err != nil {
+			w.lose(fmt.Errorf("%w: %w", errTransport, err))
+		}
+	})
+	return nil
+}
+
+// living is the kernel that lives, or nil.
+func (w *world) living() *kernel.Kernel {
+	if k := w.kernel.Load(); k != nil && w.gone.Err() == nil {
+		select {
+		case <-k.Done():
+		default:
+			return k
+		}
+	}
+	return nil
+}
+
+// loss is why the state is gone that was there after the last cell, "" if it is not.
+func (w *world) loss() Loss {
+	k := w.kernel.Load()
+	switch {
+	case w.gone.Err() != nil:
+		return LostEnvironment
+	case k == nil || w.living() != nil:
+		return ""
+	case gone(k.Err()):
+		return LostEnvironment
+	default:
+		return LostDied
+	}
+}
+
+// fits tells whether a cell of o may run here: the state is its own. Where there is none the
+// environment has to be the caller's too.
+func (w *world) fits(o Options) bool {
+	return w.identity == identify(o, w.env.Info()) && (w.living() != nil || w.spawn.same(spawnOf(o)))
+}
+
+// run runs a cell in the first of its directories that is there.
+func (w *world) run(ctx context.Context, o Options, r *run) error {
+	w.adopt(o, r)
+	if err := w.restage(ctx, r.env.stub); err != nil {
+		return err
+	}
+	asked := directories(o)
+	if o.Settings.Mode == config.Strict || slices.Equal(asked, w.asked) {
+		r.warnings = append(r.warnings, w.passed...)
+		return w.exec(ctx, r, w.dir)
+	}
+	var passed []string
+	for _, dir := range asked {
+		err := w.exec(ctx, r, dir.Path)
+		switch {
+		case r.outcome != nil || !errors.Is(err, fs.ErrNotExist):
+			w.asked, w.dir, w.passed = asked, dir.Path, passed
+			r.warnings = append(r.warnings, passed...)
+			return err
+		case dir.Origin == "":
+			return usageError{fmt.Errorf("working directory: %w", err)}
+		}
+		passed = append(passed, passedOver(dir))
+	}
+	return nil
+}
+
+// adopt makes the cell one of this world, with the tools, limits and secrets of its own caller.
+func (w *world) adopt(o Options, r *run) {
+	e := r.described
+	e.files, e.life, e.end = w.env.files, w.env.life, w.env.end
+	e.settle(w.env.backend)
+	r.env, r.meeting, r.staging = e, w.meeting, w.staging
+	r.secrets = output.NewSecrets(append(slices.Clone(e.secrets), w.meeting.Env()[transport.EnvToken])...)
+	r.tools = &lingering{Backend: e.backend} // what they leave lives as long as the environment
+	r.capture()
+
+	base := e.Info().Env
+	if e.Info().SameHost {
+		base = o.Environ // what a kernel of this caller would inherit
+	}
+	var wanted map[string]string
+	wanted, r.report = e.environFrom(base, w.staging, w.meeting.Env())
+	r.warnings = slices.Concat(e.Warnings(), r.report.Warnings, w.hidden(o.Settings, wanted))
+}
+
+// hidden warns of what the caller wants that the kernel, which lives already, cannot get any more.
+func (w *world) hidden(s config.Settings, wanted map[string]string) []string {
+	if w.living() == nil {
+		return nil
+	}
+	var warnings, names []string
+	for _, name := range slices.Concat(s.EnvPassthrough, slices.Sorted(maps.Keys(s.EnvSet))) {
+		value, ok := wanted[name]
+		if old, had := w.vars[name]; ok && (!had || old != value) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		warnings = append(warnings, "the environment of the session's Python is that of its start: "+
+			strings.Join(names, ", ")+" will be seen after a reset (--reset)")
+	}
+	if s.Transport != "auto" && s.Transport != "" && s.Transport != w.meeting.name {
+		warnings = append(warnings, "the session's tool calls travel by "+w.meeting.name+": "+s.Transport+
+			" will be used after a reset (--reset)")
+	}
+	return warnings
+}
+
+// restage replaces the module of the tools if the set of them has changed.
+func (w *world) restage(ctx context.Context, stub []byte) error {
+	if bytes.Equal(stub, w.stub) {
+		return nil
+	}
+	if err := w.env.backend.Put(ctx, path.Join(w.staging, stubName), bytes.NewReader(stub), 0o600); err != nil {
+		return fmt.Errorf("stage %s: %w", stubName, err)
+	}
+	w.stub, w.stale = stub, true
+	return nil
+}
+
+// exec runs a cell in a directory while its calls are answered. The outcome is nil if it did not
+// begin.
+func (w *world) exec(ctx context.Context, r *run, dir string) error {
+	r.dir = dir
+	if err := w.calls.Begin(ctx, r.grant(w.vars)); err != nil {
+		return err
+	}
+	c := r.cell()
+	c.ToolsChanged = w.stale
+	c.Soft = r.env.options.Settings.OnTimeout == config.InterruptOnTimeout
+	outcome, err := w.executor.Exec(ctx, c)
+	r.outcome = outcome
+
+	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), teardown)
+	defer stop()
+	r.calls = w.calls.End(ending)
+	if outcome != nil {
+		w.stale = false
+	}
+	for _, s := range r.streams {
+		s.flush()
+	}
+	return err
+}
+
+// close ends all of it.
+func (w *world) close() {
+	w.lose(net.ErrClosed)
+	errs := &multierror.Error{ErrorFormat: joined}
+	if w.executor != nil {
+		errs = multierror.Append(errs, w.executor.Close())
+	}
+	if w.meeting != nil {
+		errs = multierror.Append(errs, w.meeting.Close())
+	}
+	w.serving.Wait()
+	errs = multierror.Append(errs, w.env.Close())
+	if err := errs.ErrorOrNil(); err != nil {
+		w.log.Warn("end of a session", "error", err)
+	}
+}
