@@ -18,7 +18,6 @@ import (
 	"github.com/hermes-exec/hermes-exec/config"
 	"github.com/hermes-exec/hermes-exec/internal/environ"
 	"github.com/hermes-exec/hermes-exec/internal/output"
-	"github.com/hermes-exec/hermes-exec/stubgen"
 	"github.com/hermes-exec/hermes-exec/tool"
 	"github.com/hermes-exec/hermes-exec/transport"
 )
@@ -64,10 +63,11 @@ func Open(ctx context.Context, o Options) (*Env, error) {
 }
 
 func open(ctx context.Context, o Options) (*Env, error) {
-	e, err := describe(o)
+	t, err := newToolset(o.Tools, o.Settings.Tools)
 	if err != nil {
 		return nil, err
 	}
+	e := describe(o, t)
 	b, passedOver, err := openBackend(ctx, o)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func open(ctx context.Context, o Options) (*Env, error) {
 }
 
 // describe makes of an Env what needs no environment.
-func describe(o Options) (*Env, error) {
+func describe(o Options, t *toolset) *Env {
 	e := &Env{options: o, log: o.Log, warnings: slices.Clone(o.Warnings)}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
@@ -94,7 +94,9 @@ func describe(o Options) (*Env, error) {
 	if o.Settings.Home != "" {
 		e.cache = output.NewCache(o.Settings.Home)
 	}
-	return e, e.chooseTools()
+	e.tools, e.others, e.stub = t.tools, t.others, t.stub
+	e.warnings = append(e.warnings, t.warnings...)
+	return e
 }
 
 // settle gives the Env its environment.
@@ -102,28 +104,6 @@ func (e *Env) settle(b backend.Backend) {
 	e.backend = b
 	e.warnings = slices.Concat(e.warnings, e.passed, b.Info().Warnings)
 	e.secrets = secrets(e.options, b.Info())
-}
-
-// chooseTools finds the tools that scripts get, and writes their module.
-func (e *Env) chooseTools() error {
-	offered := append(tool.Seven(), e.options.Tools...)
-	all, _, err := tool.NewRegistry(offered, nil)
-	if err != nil {
-		return usageError{err}
-	}
-	enabled, warnings, err := tool.NewRegistry(offered, e.options.Settings.Tools)
-	if err != nil {
-		return usageError{err}
-	}
-	e.tools = enabled
-	e.warnings = append(e.warnings, warnings...)
-	for _, name := range all.Names() {
-		if _, ok := enabled.Lookup(name); !ok {
-			e.others = append(e.others, name)
-		}
-	}
-	e.stub, err = stubgen.Generate(enabled.Specs())
-	return err
 }
 
 // secrets are the values that no result may show.

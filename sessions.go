@@ -23,6 +23,7 @@ import (
 type Sessions struct {
 	log   *slog.Logger
 	clock clock
+	tools toolsets
 	runs  sync.WaitGroup // cells that run or wait
 
 	mu     sync.Mutex // guards what sessions say is under it, too
@@ -81,9 +82,11 @@ func (s *Sessions) cell(ctx context.Context, name string, o Options, r *run, res
 	if r.script.Stdin != nil {
 		return usageError{errStdin}
 	}
-	if r.described, err = describe(o); err != nil {
+	t, err := s.tools.get(o.Tools, o.Settings.Tools)
+	if err != nil {
 		return err
 	}
+	r.described = describe(o, t)
 	x, err := s.enter(name)
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/hermes-exec/hermes-exec/config"
+	"github.com/hermes-exec/hermes-exec/internal/environ"
 	"github.com/hermes-exec/hermes-exec/internal/output"
 	"github.com/hermes-exec/hermes-exec/kernel"
 	"github.com/hermes-exec/hermes-exec/tool"
@@ -37,6 +38,10 @@ type world struct {
 	vars     map[string]string // the environment of the kernel
 	executor kernel.Executor
 	kernel   atomic.Pointer[kernel.Kernel] // the one that was started last; nil: it is known to be gone
+
+	wanted   map[string]string // what a kernel of the last caller would get
+	wantedBy spawn             // who that is
+	report   environ.Report    // of wanted
 
 	stub    []byte       // hermes_tools.py as it lies in the staging directory
 	stale   bool         // the kernel has not been told yet that it has changed
@@ -164,24 +169,33 @@ func (w *world) adopt(o Options, r *run) {
 	r.secrets = output.NewSecrets(append(slices.Clone(e.secrets), w.meeting.Env()[transport.EnvToken])...)
 	r.tools = &lingering{Backend: e.backend} // what they leave lives as long as the environment
 	r.capture()
+	w.want(e, o)
+	r.report = w.report
+	r.warnings = slices.Concat(e.Warnings(), r.report.Warnings, w.hidden(o.Settings))
+}
 
+// want finds the environment that a kernel of this caller would get, if the caller has changed.
+func (w *world) want(e *Env, o Options) {
+	is := spawnOf(o)
+	if w.wanted != nil && w.wantedBy.same(is) {
+		return
+	}
 	base := e.Info().Env
 	if e.Info().SameHost {
-		base = o.Environ // what a kernel of this caller would inherit
+		base = o.Environ
 	}
-	var wanted map[string]string
-	wanted, r.report = e.environFrom(base, w.staging, w.meeting.Env())
-	r.warnings = slices.Concat(e.Warnings(), r.report.Warnings, w.hidden(o.Settings, wanted))
+	w.wanted, w.report = e.environFrom(base, w.staging, w.meeting.Env())
+	w.wantedBy = is
 }
 
 // hidden warns of what the caller wants that the kernel, which lives already, cannot get any more.
-func (w *world) hidden(s config.Settings, wanted map[string]string) []string {
+func (w *world) hidden(s config.Settings) []string {
 	if w.living() == nil {
 		return nil
 	}
 	var warnings, names []string
 	for _, name := range slices.Concat(s.EnvPassthrough, slices.Sorted(maps.Keys(s.EnvSet))) {
-		value, ok := wanted[name]
+		value, ok := w.wanted[name]
 		if old, had := w.vars[name]; ok && (!had || old != value) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
