@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io/fs"
+	"os"
 	"path"
 	"strconv"
 	"strings"
@@ -50,6 +51,9 @@ func infoFacts(ctx context.Context, e *env) {
 		if found[i].Kind != want {
 			e.Errorf("%d: %+v, want a %s", i, found[i], want)
 		}
+	}
+	if _, err := os.Stat(info.Scratch); info.SameHost && err != nil {
+		e.Errorf("this host does not see the scratch: %v", err)
 	}
 	if found[2].Mode != 0o700 {
 		e.Errorf("scratch has mode %o", found[2].Mode)

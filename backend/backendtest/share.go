@@ -23,6 +23,8 @@ func shareCases() []testCase {
 		{"share keeps dot files back", shareDots},
 		{"share with hostile names", shareNames},
 		{"share with what is no file", shareOdd},
+		{"share with files that vanish", shareVanishing},
+		{"share mirrored wakes who waits and tells of who died", shareFIFO},
 		{"share is private", sharePrivate},
 		{"share below a directory", shareBelow},
 		{"share two at once", shareTwo},
@@ -228,6 +230,31 @@ func shareOdd(ctx context.Context, e *env) {
 	}
 	if left := e.arrived(s); len(left) > 0 && e.mirrored(ctx, s) {
 		e.Errorf("crossed: %q", left)
+	}
+}
+
+// shareVanishing: a guest may take back what it has put there, at any moment.
+func shareVanishing(ctx context.Context, e *env) {
+	s := e.share(ctx, "")
+	e.output(ctx, e.guest(s, "vanish"))
+	e.output(ctx, e.guest(s, "write", "after", "x"))
+	if got := e.take(ctx, s, "after"); got != "x" {
+		e.Errorf("got %q", got)
+	}
+}
+
+// shareFIFO is of mirrors: where both sides are one directory, its users write and read the FIFOs.
+func shareFIFO(ctx context.Context, e *env) {
+	s := e.share(ctx, "")
+	if !e.mirrored(ctx, s) {
+		return
+	}
+	p := e.ready(ctx, e.guest(s, "await", ".wake_reader"))
+	e.send(s, "file", "x")
+	p.await(ctx, "woken\n")
+	p.kill(ctx)
+	if got := e.take(ctx, s, "end_reader"); got != "" {
+		e.Errorf("got %q", got)
 	}
 }
 

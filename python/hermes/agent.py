@@ -193,12 +193,16 @@ class Agent:
         from .transfer import Get
 
         def found(name: bytes, path: bytes) -> None:
+            # Claimed first: the guest may take it back at any moment, and it must not cross twice.
+            claimed = os.path.join(os.path.dirname(path), b".crossing")
+            os.rename(path, claimed)
             number = self._new_stream()
             offer = frames.encode([("share", stream), ("name", name)])
+            get = Get(self._out, number, claimed, frames.FILE, offer)
             try:
-                get = Get(self._out, number, path, frames.FILE, offer)
-            finally:
-                os.unlink(path)
+                os.unlink(claimed)
+            except OSError:
+                pass
             self._keep(number, get)
 
         share = Share(self._loop, self._out, stream, fields["path"][0], found)

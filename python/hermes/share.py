@@ -67,9 +67,14 @@ class Share(Stream):
             info = os.lstat(path)
         except OSError:
             return
-        if stat.S_ISREG(info.st_mode) and info.st_size <= _LARGEST:
+        if not stat.S_ISREG(info.st_mode) or info.st_size > _LARGEST:
+            self._passed.add(name)
+            return
+        try:
             self._found(name, path)
-        else:
+        except FileNotFoundError:
+            pass  # its writer has taken it back
+        except OSError:
             self._passed.add(name)
 
     def _call_roll(self) -> None:

@@ -53,6 +53,28 @@ elif mode == "rename":
         source = os.path.join(inward, sys.argv[3])
     os.rename(source, os.path.join(inward, sys.argv[4]))
     wake()
+elif mode == "vanish":
+    end = time.monotonic() + 1.5
+    i = 0
+    while time.monotonic() < end:
+        i += 1
+        name = "v%d" % i
+        write(name, b"x" * (i % 1000))
+        try:
+            os.remove(os.path.join(inward, name))
+        except FileNotFoundError:  # it has crossed
+            pass
+elif mode == "await":
+    fifo = os.path.join(outward, sys.argv[3])
+    os.mkfifo(fifo)
+    fd = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    print("ready", flush=True)
+    while not os.listdir(outward)[1:]:
+        time.sleep(0.002)
+    os.set_blocking(fd, True)
+    os.read(fd, 1)
+    print("woken", flush=True)
+    time.sleep(600)
 elif mode == "plant":
     os.chdir(inward)
     os.symlink("/etc/passwd", "link")
@@ -60,6 +82,9 @@ elif mode == "plant":
     os.symlink("/", "root")
     os.symlink("/dev/zero", "zero")
     os.mkfifo("fifo")
+    with open(".part", "w") as f:
+        f.truncate(1 << 40)
+    os.rename(".part", "endless")
     os.makedirs("dir/deep")
     with open("dir/file", "w") as f:
         f.write("x")
