@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -209,4 +210,43 @@ func TestPipeFrozenCtx(t *testing.T) {
 	if e.stat(ctx, e.scratch("put"))[0].Kind != "" {
 		t.Error("a Put that was given up has put")
 	}
+}
+
+// TestPipeFewDescriptors: an agent that can open no more refuses, and goes on when others have closed.
+func TestPipeFewDescriptors(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	dir := t.TempDir()
+	python := filepath.Join(dir, "python")
+	wrapper := "#!/bin/sh\nulimit -n 100\nexec " + testenv.Python(t) + " \"$@\"\n"
+	if err := os.WriteFile(python, []byte(wrapper), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	e := &env{TB: t, Backend: open(t, PipeConfig{Python: python, Dir: dir, Env: pipeEnv()}), mark: "hx" + rand.Text()}
+	l := e.listen(ctx, "unix", "")
+	holder := e.ready(ctx, e.dial(l, "hold", "60"))
+	var running []backend.Process
+	for {
+		p, err := e.Start(ctx, e.script("tree.py", "wait", "deaf"))
+		if err != nil {
+			t.Logf("%d run; then: %v", len(running), err)
+			break
+		}
+		running = append(running, p)
+	}
+	holder.kill(ctx)
+	shut(l)
+	for _, p := range running {
+		if err := p.Signal(ctx, backend.Kill); err != nil {
+			t.Errorf("kill: %v", err)
+		}
+		_ = p.Wait(ctx)
+	}
+	if got := e.output(ctx, e.sh("echo again")); got != "again\n" {
+		t.Errorf("got %q", got)
+	}
+	if err := e.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	wantNothingLeft(e)
 }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -24,8 +25,9 @@ var _ backend.Backend = (*Backend)(nil)
 // Backend is the opened local environment.
 type Backend struct {
 	*guest.Guest
-	info   backend.Info
-	opened opened
+	info      backend.Info
+	opened    opened
+	pipeCount atomic.Int64
 }
 
 // Opener returns an Opener for URLs of the scheme local, for a caller with the environment env.
@@ -112,14 +114,6 @@ func (b *Backend) Close() error {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
 	return err
-}
-
-// Start starts cmd; an empty Dir is the environment's.
-func (b *Backend) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, error) {
-	if cmd.Dir == "" {
-		cmd.Dir = b.info.Dir
-	}
-	return b.Guest.Start(ctx, cmd)
 }
 
 func wrap(op string, err error) error {

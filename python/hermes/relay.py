@@ -26,7 +26,9 @@ class Listener(Stream):
         self._loop, self._out, self._stream, self._accepted = loop, out, stream, accepted
         self._path = b""
         self._sock = None  # type: Optional[_socket.socket]
+        self._spare = -1  # a descriptor for when there are no others
         try:
+            self._spare = os.open(os.devnull, os.O_RDONLY)
             shown = self._bind(network, address)
             self._prove()
         except OSError as e:
@@ -42,6 +44,9 @@ class Listener(Stream):
             self._loop.forget(self._sock.fileno())
             self._sock.close()
             self._sock = None
+        if self._spare >= 0:
+            os.close(self._spare)
+            self._spare = -1
         if self._path:
             try:
                 os.unlink(self._path)
@@ -92,11 +97,33 @@ class Listener(Stream):
             except BlockingIOError:
                 return
             except OSError as e:
-                if e.errno in (errno.EMFILE, errno.ENFILE, errno.ECONNABORTED):
-                    return  # later, when others have closed
-                self.reset()
+                if e.errno == errno.ECONNABORTED:
+                    continue
+                if e.errno in (errno.EMFILE, errno.ENFILE):
+                    self._refuse()
+                else:
+                    self.reset()
                 return
-            self._accepted(fd)
+            try:
+                self._accepted(fd)
+            except OSError:  # it needs more than one descriptor
+                os.close(fd)
+
+    def _refuse(self) -> None:
+        """Hangs up on one caller: unanswered, he would wake the loop again and again."""
+        if self._spare < 0 or self._sock is None:
+            return
+        os.close(self._spare)
+        self._spare = -1
+        try:
+            fd, _ = self._sock._accept()  # type: ignore[attr-defined]
+            os.close(fd)
+        except OSError:
+            pass
+        try:
+            self._spare = os.open(os.devnull, os.O_RDONLY)
+        except OSError:
+            pass  # somebody was faster
 
     def _fail(self, e: OSError) -> None:
         self.reset()
@@ -108,9 +135,15 @@ class Connection(Stream):
 
     def __init__(self, loop: Loop, out: Out, stream: int, listener: int, fd: int) -> None:
         self._stream, self._out = stream, out
-        self._sock = _socket.socket(fileno=os.dup(fd))
+        twin = os.dup(fd)
+        try:
+            write = os.dup(fd)
+        except OSError:
+            os.close(twin)
+            raise
+        self._sock = _socket.socket(fileno=twin)
         out.send(frames.ACCEPT, stream, frames.encode([("listener", listener)]))
-        self._sink = Sink(loop, out, os.dup(fd), stream, finish=self._shutdown)
+        self._sink = Sink(loop, out, write, stream, finish=self._shutdown)
         self._source = Source(loop, out, fd, stream, finished=self._peer_ended)
 
     def data(self, channel: int, data: bytes) -> None:

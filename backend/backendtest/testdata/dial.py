@@ -72,6 +72,15 @@ elif mode == "idle":
     s = dial()
     print("ready", flush=True)
     time.sleep(600)
+elif mode == "hold":
+    held = []
+    for _ in range(int(sys.argv[4])):
+        try:
+            held.append(dial())
+        except OSError:
+            break
+    print("ready", flush=True)
+    time.sleep(600)
 elif mode == "flood":
     s = dial()
     print("ready", flush=True)
