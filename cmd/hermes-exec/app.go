@@ -88,7 +88,8 @@ func (a *app) program() *cli.App {
 			"hermes-exec doctor                       what can be used here",
 		}, "\n"),
 		Commands: []*cli.Command{
-			a.runCommand(), a.doctorCommand(), a.stubsCommand(), a.schemaCommand(), a.toolsCommand(),
+			a.runCommand(), a.replCommand(), a.sessionCommand(), a.doctorCommand(), a.stubsCommand(), a.schemaCommand(),
+			a.toolsCommand(), a.pruneCommand(), a.serveSessionsCommand(),
 			a.configCommand(), a.logsCommand(), a.versionCommand(),
 		},
 		Reader: a.in, Writer: a.out, ErrWriter: a.err,

@@ -35,7 +35,7 @@ func (a *app) runCommand() *cli.Command {
 			"  hermes-exec run --output json --trace < job.py",
 		}, "\n"),
 		Flags: append(
-			a.settingFlags(),
+			append(a.settingFlags(), sessionFlags()...),
 			&cli.StringFlag{Name: "stdin", Usage: "give the script `FILE` as stdin, or with - that of this program (default empty)"},
 			&cli.StringSliceFlag{Name: "spill", Usage: "let the script read the spill file `PATH` of an earlier run; may be repeated"},
 			&cli.StringFlag{Name: "output", Usage: "print `FORMAT`: text, json or ndjson (default text)"},
@@ -52,6 +52,10 @@ func (a *app) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	session, err := a.sessionName(c)
+	if err != nil {
+		return err
+	}
 	s, err := a.script(c)
 	if err != nil {
 		return err
@@ -62,7 +66,11 @@ func (a *app) run(c *cli.Context) error {
 		return err
 	}
 	s.Trace, s.Spills = a.isOn(c, "trace"), c.StringSlice("spill")
-	return a.execute(c.Context, a.options(loaded), s.Script, a.newSink(format, a.isOn(c, "quiet")))
+	out := a.newSink(format, a.isOn(c, "quiet"))
+	if session != "" {
+		return a.runCell(c, loaded, session, s, out)
+	}
+	return a.execute(c.Context, a.options(loaded), s.Script, out)
 }
 
 // script is what to run, with the files that are open for it.

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/hermes-exec/hermes-exec/config"
+	"github.com/hermes-exec/hermes-exec/server"
+)
+
+func (a *app) pruneCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "prune",
+		Usage:     "remove what runs that were killed have left",
+		UsageText: "hermes-exec prune [--all] [--output text|json]",
+		Description: strings.Join([]string{
+			"Removes scratch directories, sockets and lists of sessions whose owner is dead beyond doubt, and",
+			"prints their names. What the living use, and what cannot be told, stays.",
+		}, "\n"),
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "all", DisableDefaultText: true, Usage: "remove too what does not say whose it is and was not touched for a day"},
+			&cli.StringFlag{Name: "output", Usage: "print `FORMAT`: text or json, which lists too what stays (default text)"},
+		},
+		Action: noArguments(a.prune),
+	}
+}
+
+func (a *app) prune(_ context.Context, c *cli.Context) error {
+	asJSON, err := a.wantsJSON(c)
+	if err != nil {
+		return err
+	}
+	place, err := server.Locate(config.Home(a.environ, a.dir))
+	if err != nil {
+		return usagef("%v", err)
+	}
+	seen, err := server.Prune(server.PruneOptions{
+		Place: place, All: c.Bool("all"),
+		Temp: []string{a.environ["TMPDIR"], a.environ["TEMP"], a.environ["TMP"]},
+	})
+	if asJSON {
+		if failed := a.printJSON(seen); failed != nil {
+			return failed
+		}
+		return err
+	}
+	for _, p := range seen {
+		if p.Removed {
+			fmt.Fprintf(a.out, "%s: %s\n", p.Path, p.Reason)
+		}
+	}
+	return err
+}

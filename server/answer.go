@@ -1,0 +1,157 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	hermes "github.com/hermes-exec/hermes-exec"
+)
+
+// answer serves one connection.
+func (s *Server) answer(c *conn) error {
+	_ = c.SetReadDeadline(time.Now().Add(patience)) // its first words come at once
+	k, payload, err := c.receive()
+	if err != nil {
+		return err
+	}
+	var q request
+	if k != kindRequest {
+		return fmt.Errorf("%w: %q", errFrame, k)
+	}
+	if err := c.decode(payload, &q); err != nil {
+		return err
+	}
+	_ = c.SetDeadline(time.Time{})
+	switch {
+	case s.replaced(q):
+		// The socket has to be gone before the caller knows, else it would come here again.
+		s.retire()
+		err := c.send(kindOther, otherVersion{Protocol: protocol, Version: s.config.Version, Leaving: true})
+		s.stop(endReplaced)
+		return err
+	case q.Protocol != protocol:
+		return c.send(kindOther, otherVersion{Protocol: protocol, Version: s.config.Version, Sessions: len(s.sessions.List())})
+	case !s.begin():
+		return nil // no answer: the caller asks the next server
+	}
+	defer s.done()
+	if err := c.send(kindAccepted, nil); err != nil {
+		return err
+	}
+	return s.serve(c, q)
+}
+
+// replaced tells whether a caller of another version can have a server of its own.
+func (s *Server) replaced(q request) bool {
+	if q.Protocol == protocol && q.Version == s.config.Version {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.retired || s.active > 0 || !s.sessions.Idle() {
+		return false
+	}
+	s.retired = true
+	return true
+}
+
+func (s *Server) serve(c *conn, q request) error {
+	switch q.Op {
+	case opRun:
+		return s.run(c, q)
+	case opList:
+		return c.send(kindList, s.sessions.List())
+	case opReset:
+		return c.send(kindDone, s.sessions.Reset(q.Name))
+	case opEnd:
+		found := s.sessions.End(q.Name)
+		return c.send(kindDone, s.alive.forget(q.Name) || found)
+	case opStop:
+		s.stop(endAsked)
+		return c.send(kindDone, true)
+	default:
+		return fmt.Errorf("%w: unknown request %q", errFrame, q.Op)
+	}
+}
+
+// run runs a cell for its caller.
+func (s *Server) run(c *conn, q request) error {
+	if q.Cell == nil {
+		return fmt.Errorf("%w: no cell", errFrame)
+	}
+	_ = c.SetWriteDeadline(time.Now().Add(q.Cell.Settings.Timeout + patience)) // who never reads must not hold the session
+	ctx, cancel := context.WithCancelCause(s.life)
+	defer cancel(nil)
+	s.serving.Go(func() { s.heed(c, q.Name, cancel) })
+	defer c.SetReadDeadline(time.Now()) //nolint:errcheck // ends heed; a closed connection has ended it
+	if err := s.alive.begin(q.Name); err != nil {
+		s.log.Warn("session server: remember a session", "error", err)
+	}
+	r := s.sessions.Run(ctx, q.Name, s.options(q), s.script(c, q), q.Cell.Reset)
+	s.tell(q.Name, r)
+	_ = c.SetWriteDeadline(time.Now().Add(patience))
+	return c.send(kindResult, r)
+}
+
+// tell completes a result.
+func (s *Server) tell(name string, r *hermes.Result) {
+	if err := s.alive.tell(name, r); err != nil {
+		s.log.Warn("session server: remember a session", "error", err)
+	}
+}
+
+// heed waits for the caller's interrupts. A caller that goes away is one too.
+func (s *Server) heed(c *conn, name string, cancel context.CancelCauseFunc) {
+	for {
+		k, payload, err := c.receive()
+		if err != nil {
+			cancel(&hermes.Interrupt{Reason: "the caller has gone"})
+			return
+		}
+		var i interrupt
+		if k != kindInterrupt || c.decode(payload, &i) != nil {
+			continue // of a later client
+		}
+		cancel(&hermes.Interrupt{Reason: i.Reason, Kill: i.Kill})
+		if i.Kill {
+			s.sessions.End(name)
+		}
+	}
+}
+
+// options are the caller's, with nothing of the server's own.
+func (s *Server) options(q request) hermes.Options {
+	cell := q.Cell
+	log := s.config.Log(slog.Level(cell.LogLevel))
+	o := hermes.Options{
+		Settings: cell.Settings, Environ: cell.Environ, Dir: cell.Dir, Log: log,
+		Openers: s.config.Openers(cell.Environ, cell.Dir, log), Warnings: cell.Warnings,
+	}
+	if q.Version != s.config.Version {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("the session server is still that of version %s, for it holds sessions; "+
+			"this is version %s: it takes over when all have ended (hermes-exec session list)", s.config.Version, q.Version))
+	}
+	return o
+}
+
+// script is the cell with what shows it to the caller.
+func (s *Server) script(c *conn, q request) hermes.Script {
+	script := q.Cell.script()
+	if q.Cell.Stdout {
+		script.Stdout = writer{c, kindStdout}
+	}
+	if q.Cell.Stderr {
+		script.Stderr = writer{c, kindStderr}
+	}
+	if q.Cell.Events {
+		script.Events = func(e hermes.Event) {
+			if e.Result != nil {
+				s.tell(q.Name, e.Result)
+			}
+			_ = c.send(kindEvent, e) // a caller that is gone ends the cell
+		}
+	}
+	return script
+}

@@ -1,0 +1,339 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	hermes "github.com/hermes-exec/hermes-exec"
+	"github.com/hermes-exec/hermes-exec/internal/owner"
+)
+
+// Client talks to the server of a place. It is safe for concurrent use.
+type Client struct {
+	Place   Place
+	Version string // of this program; a server of another is replaced when it has nothing to do
+
+	// Start starts the server when a cell needs one. The listener is the one that it serves on.
+	Start func(p Place, listener *os.File) error
+}
+
+// Cell is one cell to run.
+type Cell struct {
+	Session string
+	Options hermes.Options // Openers, Tools and Log are the server's
+	Script  hermes.Script  // its Code; File and Stdin are not carried
+	Reset   bool
+
+	LogLevel slog.Level      // of what the server logs about this cell
+	Kill     <-chan struct{} // closed: end an interrupted cell at once; may be nil
+}
+
+// Errors of a client.
+var (
+	// ErrNoServer means that no server runs, and so no session lives.
+	ErrNoServer = errors.New("no session server runs")
+	// ErrLost means that the server ended during a request.
+	ErrLost = errors.New("the session server ended during the call")
+)
+
+// lockWait bounds the wait for another caller that starts the server.
+const lockWait = 20 * time.Second
+
+// attempts is how often a request is sent to servers that end before they accept it.
+const attempts = 5
+
+// Run runs a cell and always returns a result, as hermes.Sessions.Run does. Ctx interrupts the cell.
+func (c *Client) Run(ctx context.Context, cl Cell) *hermes.Result {
+	q := request{Op: opRun, Name: cl.Session, Cell: message(cl)}
+	conn, err := c.request(ctx, q, true)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return hermes.Failed(err)
+	}
+	defer conn.Close()
+	r, err := follow(ctx, conn, cl)
+	if err != nil {
+		r = hermes.Failed(err)
+		r.Kernel = &hermes.KernelState{Session: cl.Session, StateLost: true, Ended: true, Reason: hermes.LostServer}
+	}
+	return r
+}
+
+// message is the cell as it is sent.
+func message(c Cell) *cell {
+	s := c.Script
+	return &cell{
+		Settings: c.Options.Settings, Warnings: c.Options.Warnings, Environ: c.Options.Environ, Dir: c.Options.Dir,
+		LogLevel: int(c.LogLevel), Code: s.Code, Args: s.Args, Reset: c.Reset, Trace: s.Trace, Spills: s.Spills,
+		Stdout: s.Stdout != nil, Stderr: s.Stderr != nil, Events: s.Events != nil, Stream: s.Stream,
+	}
+}
+
+// follow hands on what comes of a cell until its result does.
+func follow(ctx context.Context, conn *conn, c Cell) (*hermes.Result, error) {
+	over := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		stop(ctx, conn, c.Kill, over)
+	}()
+	defer func() {
+		close(over)
+		<-done
+	}()
+	for {
+		k, payload, err := conn.receive()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrLost, err)
+		}
+		if k == kindResult {
+			r := &hermes.Result{}
+			return r, conn.decode(payload, r)
+		}
+		if err := c.show(conn, k, payload); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// show hands on live output and events.
+func (c Cell) show(conn *conn, k kind, payload []byte) error {
+	switch k {
+	case kindStdout:
+		_, _ = c.Script.Stdout.Write(payload) // whoever gave the writer knows when it fails
+	case kindStderr:
+		_, _ = c.Script.Stderr.Write(payload)
+	case kindEvent:
+		e := hermes.Event{}
+		if err := conn.decode(payload, &e); err != nil {
+			return err
+		}
+		c.Script.Events(e)
+	default: // of a later server
+	}
+	return nil
+}
+
+// stop tells the server when the cell is to end.
+func stop(ctx context.Context, conn *conn, kill <-chan struct{}, over <-chan struct{}) {
+	select {
+	case <-over:
+		return
+	case <-ctx.Done():
+	}
+	i := interrupt{}
+	if cause := (*hermes.Interrupt)(nil); errors.As(context.Cause(ctx), &cause) {
+		i = interrupt{cause.Reason, cause.Kill}
+	}
+	_ = conn.send(kindInterrupt, i) // a server that is gone has no result either, which is told
+	select {
+	case <-over:
+		return
+	case <-kill:
+	}
+	i.Kill = true
+	_ = conn.send(kindInterrupt, i)
+	_ = conn.SetReadDeadline(time.Now().Add(patience))
+	<-over
+}
+
+// List tells of the sessions. Without a server there are none.
+func (c *Client) List(ctx context.Context) ([]hermes.SessionInfo, error) {
+	list := []hermes.SessionInfo{}
+	err := c.ask(ctx, request{Op: opList}, kindList, &list)
+	if errors.Is(err, ErrNoServer) {
+		return list, nil
+	}
+	return list, err
+}
+
+// Reset discards the state of a session. It tells whether there is one.
+func (c *Client) Reset(ctx context.Context, name string) (found bool, err error) {
+	return found, c.ask(ctx, request{Op: opReset, Name: name}, kindDone, &found)
+}
+
+// End ends a session. It tells whether there was one.
+func (c *Client) End(ctx context.Context, name string) (found bool, err error) {
+	return found, c.ask(ctx, request{Op: opEnd, Name: name}, kindDone, &found)
+}
+
+// Stop ends the server with all its sessions, whatever they do.
+func (c *Client) Stop(ctx context.Context) error {
+	return c.ask(ctx, request{Op: opStop}, kindDone, new(bool))
+}
+
+// ask sends a request that a server answers with one message. It starts none.
+func (c *Client) ask(ctx context.Context, q request, want kind, into any) error {
+	conn, err := c.request(ctx, q, false)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) })()
+	k, payload, err := conn.receive()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrLost, err)
+	case k != want:
+		return fmt.Errorf("%w: %q", errFrame, k)
+	}
+	return conn.decode(payload, into)
+}
+
+// request sends a request until a server has accepted it.
+func (c *Client) request(ctx context.Context, q request, start bool) (*conn, error) {
+	q.Protocol, q.Version = protocol, c.Version
+	codec, err := newCodec()
+	if err != nil {
+		return nil, err
+	}
+	for range attempts {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		raw, err := c.connect(ctx, start)
+		if err != nil {
+			return nil, err
+		}
+		conn := &conn{Conn: raw, codec: codec}
+		again, err := accepted(ctx, conn, q)
+		if err == nil && !again {
+			return conn, nil
+		}
+		conn.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("%w before it did anything, %d times: see hermes-exec logs", ErrLost, attempts)
+}
+
+// accepted sends a request. Again says that the server was about to end and has not begun with it.
+func accepted(ctx context.Context, conn *conn, q request) (again bool, err error) {
+	unwatch := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })
+	k, payload, err := exchange(conn, q)
+	switch {
+	case !unwatch():
+		return false, context.Cause(ctx)
+	case err != nil:
+		return true, nil //nolint:nilerr // the server has ended
+	case k == kindAccepted:
+		return false, nil
+	case k != kindOther:
+		return false, fmt.Errorf("%w: %q", errFrame, k)
+	}
+	var other otherVersion
+	if err := conn.decode(payload, &other); err != nil || other.Leaving {
+		return other.Leaving, err
+	}
+	return false, fmt.Errorf("a session server of version %s holds %d sessions and does not understand version %s: "+
+		"end them with that version, or kill it", other.Version, other.Sessions, q.Version)
+}
+
+// exchange sends a request and returns the first frame of the answer.
+func exchange(conn *conn, q request) (kind, []byte, error) {
+	if err := conn.send(kindRequest, q); err != nil {
+		return 0, nil, err
+	}
+	return conn.receive()
+}
+
+// connect dials the server, and starts one if there is none and start is set.
+func (c *Client) connect(ctx context.Context, start bool) (net.Conn, error) {
+	conn, err := c.dial(ctx)
+	switch {
+	case err == nil, !absent(err):
+		return conn, err
+	case !start:
+		return nil, ErrNoServer
+	}
+	if err := c.Place.make(); err != nil {
+		return nil, err
+	}
+	lock := flock.New(c.Place.lockFile(), flock.SetPermissions(0o600))
+	defer lock.Close() //nolint:errcheck // it was only locked
+	waiting, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	if _, err := lock.TryLockContext(waiting, 2*time.Millisecond); err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("start the session server: lock %s: %w", c.Place.lockFile(), err)
+	}
+	if conn, err := c.dial(ctx); err == nil || !absent(err) {
+		return conn, err // another caller was faster
+	}
+	if err := c.launch(); err != nil {
+		return nil, fmt.Errorf("start the session server: %w", err)
+	}
+	return c.dial(ctx)
+}
+
+// absent tells whether err of dial means that nobody serves.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// dial connects to a server of this user.
+func (c *Client) dial(ctx context.Context) (net.Conn, error) {
+	if err := c.Place.check(); err != nil {
+		return nil, err
+	}
+	var dialer net.Dialer
+	raw, err := dialer.DialContext(ctx, "unix", c.Place.Socket)
+	if err != nil {
+		return nil, err
+	}
+	if err := samePeer(raw); err != nil {
+		raw.Close()
+		return nil, fmt.Errorf("session server at %s: %w", c.Place.Socket, err)
+	}
+	return raw, nil
+}
+
+// launch starts a server, whose socket is open before it runs: so nobody has to wait for it, and
+// callers that come before it serves are served then. The caller holds the lock.
+func (c *Client) launch() error {
+	if err := c.Place.make(); err != nil { // once more: it may have been pruned before it was locked
+		return err
+	}
+	_ = os.Remove(filepath.Join(c.Place.Dir, owner.FileName)) // else it could be pruned under the new server
+	_ = os.Remove(c.Place.Socket)                             // of a server that was killed
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: c.Place.Socket, Net: "unix"})
+	if err != nil {
+		return err
+	}
+	listener.SetUnlinkOnClose(false)
+	defer listener.Close()
+	err = os.Chmod(c.Place.Socket, 0o600)
+	if err == nil {
+		err = c.hand(listener)
+	}
+	if err != nil {
+		c.Place.clear()
+	}
+	return err
+}
+
+func (c *Client) hand(listener *net.UnixListener) error {
+	f, err := listener.File()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return c.Start(c.Place, f)
+}

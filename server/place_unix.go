@@ -1,0 +1,36 @@
+//go:build unix
+
+package server
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/hermes-exec/hermes-exec/internal/owner"
+)
+
+// surroundings tell apart the processes of which none could serve the other: those of other users,
+// machines and containers that share the directory.
+func surroundings() string {
+	m := owner.Self()
+	machine := m.Node
+	if id, err := os.ReadFile("/etc/machine-id"); err == nil && len(id) > 0 {
+		machine = strings.TrimSpace(string(id)) // a laptop's name changes with its network
+	}
+	return fmt.Sprintf("%d %s %s", os.Geteuid(), machine, m.Space)
+}
+
+// private checks a directory: a real one, of this user, closed to all others.
+func private(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || !ok || int(st.Uid) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%s is %w", dir, errNotPrivate)
+	}
+	return nil
+}

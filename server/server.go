@@ -1,0 +1,250 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	hermes "github.com/hermes-exec/hermes-exec"
+	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/owner"
+)
+
+// DefaultIdle is how long a server stays without sessions and requests.
+const DefaultIdle = 5 * time.Minute
+
+// Config is what a server needs to know. It does not look around for itself.
+type Config struct {
+	Place   Place
+	Version string        // of this program
+	Idle    time.Duration // how long it stays without sessions and requests; 0 is DefaultIdle
+	Temp    []string      // temporary directories to sweep at start, besides the system's own
+
+	// Openers returns the backends for a caller with these variables and this directory.
+	Openers func(environ map[string]string, dir string, log *slog.Logger) map[string]backend.Opener
+
+	// Log returns what records of a level and above are written to. It must not be nil.
+	Log func(slog.Level) *slog.Logger
+}
+
+// Server holds sessions and serves callers.
+type Server struct {
+	config   Config
+	codec    codec
+	log      *slog.Logger
+	sessions *hermes.Sessions
+	alive    *alive
+	listener *net.UnixListener
+	socket   os.FileInfo // of our own socket: another in its place is another server's
+
+	leave   sync.Once
+	life    context.Context //nolint:containedctx // the life of the server itself, ended by stop
+	end     context.CancelCauseFunc
+	serving sync.WaitGroup
+
+	mu      sync.Mutex
+	active  int       // requests
+	quiet   time.Time // since when there has been nothing to do; zero while there is
+	retired bool      // no request may begin
+}
+
+// Inherited is the listener that Command passes to the program that it starts.
+func Inherited() (*net.UnixListener, error) {
+	const descriptor = 3
+	f := os.NewFile(descriptor, "listener")
+	defer f.Close()
+	l, err := net.FileListener(f)
+	if err != nil {
+		return nil, fmt.Errorf("listener on descriptor %d: %w", descriptor, err)
+	}
+	u, ok := l.(*net.UnixListener)
+	if !ok {
+		l.Close()
+		return nil, fmt.Errorf("listener on descriptor %d: it is of %s", descriptor, l.Addr().Network())
+	}
+	return u, nil
+}
+
+// Serve serves on the listener, which it closes, until there has been nothing to do for a while or
+// ctx ends. All sessions have ended when it returns.
+func Serve(ctx context.Context, c Config, l *net.UnixListener) error {
+	s, err := newServer(ctx, c, l)
+	if err != nil {
+		l.Close()
+		return err
+	}
+	s.log.Info("session server: start", "version", c.Version, "socket", c.Place.Socket)
+	s.serving.Go(s.keepTime)
+	s.serving.Go(s.sweep)
+	defer context.AfterFunc(s.life, s.retire)()
+	s.accept()
+	err = s.close()
+	s.log.Info("session server: end", "cause", context.Cause(s.life), "error", err)
+	return err
+}
+
+func newServer(ctx context.Context, c Config, l *net.UnixListener) (*Server, error) {
+	if c.Idle <= 0 {
+		c.Idle = DefaultIdle
+	}
+	l.SetUnlinkOnClose(false) // by then the path may be another server's
+	if err := c.Place.make(); err != nil {
+		return nil, err
+	}
+	socket, err := os.Lstat(c.Place.Socket)
+	if err != nil {
+		return nil, fmt.Errorf("socket of the session server: %w", err)
+	}
+	codec, err := newCodec()
+	if err != nil {
+		return nil, err
+	}
+	log := c.Log(slog.LevelInfo)
+	if err := owner.Self().Write(c.Place.Dir); err != nil {
+		return nil, fmt.Errorf("mark the directory of the session server: %w", err)
+	}
+	s := &Server{
+		config: c, codec: codec, log: log, sessions: hermes.NewSessions(log), listener: l, socket: socket,
+		alive: loadAlive(c.Place.aliveFile(), codec), quiet: time.Now(),
+	}
+	s.life, s.end = context.WithCancelCause(ctx)
+	return s, nil
+}
+
+// accept takes connections until the listener is closed.
+func (s *Server) accept() {
+	for {
+		raw, err := s.listener.AcceptUnix()
+		if err != nil {
+			s.end(fmt.Errorf("accept: %w", err)) // unless it was ended before
+			return
+		}
+		s.serving.Go(func() {
+			defer raw.Close()
+			if err := samePeer(raw); err != nil {
+				s.log.Warn("session server: connection refused", "error", err)
+				return
+			}
+			if err := s.answer(&conn{Conn: raw, codec: s.codec}); err != nil {
+				s.log.Debug("session server: connection", "error", err)
+			}
+		})
+	}
+}
+
+// sweep removes what servers and runs that were killed have left.
+func (s *Server) sweep() {
+	if removed, err := sweep(s.config.Temp); removed > 0 || err != nil {
+		s.log.Info("session server: sweep", "removed", removed, "error", err)
+	}
+}
+
+// close ends what is left when no more connections come.
+func (s *Server) close() error {
+	err := s.sessions.Close()
+	s.serving.Wait()
+	return err
+}
+
+// retire takes the server out of the way of the next one. It is idempotent.
+func (s *Server) retire() {
+	s.leave.Do(func() {
+		s.mu.Lock()
+		s.retired = true
+		s.mu.Unlock()
+		if s.ours() { // which cannot be told any more when the listener is closed
+			s.config.Place.clear()
+		}
+		_ = s.listener.Close()
+	})
+}
+
+// ours tells whether the path of the socket still leads here.
+func (s *Server) ours() bool {
+	there, err := os.Lstat(s.config.Place.Socket)
+	return err == nil && os.SameFile(there, s.socket)
+}
+
+// Why a server ends, as its cells are told.
+const (
+	endIdle     = "the session server had nothing to do"
+	endReplaced = "a session server of another version takes over"
+	endAsked    = "the session server was asked to end"
+	endCutOff   = "the socket of the session server is gone"
+)
+
+// stop ends the server and the cells that run.
+func (s *Server) stop(reason string) { s.end(&hermes.Interrupt{Reason: reason}) }
+
+// beat is how often the server looks at its sessions and its socket.
+const beat = 2 * time.Second
+
+// keepTime ends the server when nobody needs it.
+func (s *Server) keepTime() {
+	tick := time.NewTicker(min(beat, max(s.config.Idle/4, 10*time.Millisecond)))
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.life.Done():
+			return
+		case <-tick.C:
+		}
+		s.noteIdle()
+		switch {
+		case !s.ours():
+			s.stop(endCutOff)
+		case s.unused(s.config.Idle):
+			s.stop(endIdle)
+		}
+	}
+}
+
+// noteIdle looks for sessions whose kernel has gone without a cell to tell it.
+func (s *Server) noteIdle() {
+	for _, info := range s.sessions.List() {
+		if !info.Busy && info.Pid == 0 {
+			s.alive.idle(info.Name)
+		}
+	}
+}
+
+// unused tells whether there has been nothing to do for so long; if so, no request begins any more.
+func (s *Server) unused(long time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.active > 0 || !s.sessions.Idle():
+		s.quiet = time.Time{}
+	case s.quiet.IsZero():
+		s.quiet = time.Now()
+	}
+	if s.quiet.IsZero() || time.Since(s.quiet) < long {
+		return false
+	}
+	s.retired = true
+	return true
+}
+
+// begin counts a request in, unless the server is about to end.
+func (s *Server) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.retired {
+		return false
+	}
+	s.active++
+	s.quiet = time.Time{}
+	return true
+}
+
+func (s *Server) done() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.active--; s.active == 0 && s.sessions.Idle() {
+		s.quiet = time.Now()
+	}
+}

@@ -1,0 +1,53 @@
+//go:build unix
+
+package server
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+// Command returns a Client.Start that runs this program again with args: detached from the caller's
+// terminal, session and streams, in / and with next to no environment. The listener is its
+// descriptor 3; see Inherited.
+func Command(args ...string) func(Place, *os.File) error {
+	return func(_ Place, listener *os.File) error {
+		exe, err := executable()
+		if err != nil {
+			return err
+		}
+		cmd := exec.Command(exe, args...) // it outlives this program
+		cmd.Args[0] = os.Args[0]
+		cmd.Dir = "/"
+		cmd.Env = environment(os.Environ())
+		cmd.ExtraFiles = []*os.File{listener}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		return cmd.Process.Release()
+	}
+}
+
+// executable is this program, also where its file was replaced meanwhile.
+func executable() (string, error) {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe", nil
+	}
+	return os.Executable()
+}
+
+// environment keeps what the Go runtime and the system's libraries look at.
+func environment(all []string) []string {
+	kept := []string{}
+	for _, entry := range all {
+		switch name, _, _ := strings.Cut(entry, "="); name {
+		case "PATH", "HOME", "TMPDIR", "GOTRACEBACK", "GOCOVERDIR":
+			kept = append(kept, entry)
+		}
+	}
+	return kept
+}
