@@ -62,7 +62,7 @@ func (c *Client) Run(ctx context.Context, cl Cell) *hermes.Result {
 		}
 		return hermes.Failed(err)
 	}
-	defer conn.Close()
+	defer conn.close()
 	r, err := follow(ctx, conn, cl)
 	if err != nil {
 		r = hermes.Failed(err)
@@ -127,7 +127,7 @@ func (c Cell) show(conn *conn, k kind, payload []byte) error {
 }
 
 // stop tells the server when the cell is to end.
-func stop(ctx context.Context, conn *conn, kill <-chan struct{}, over <-chan struct{}) {
+func stop(ctx context.Context, conn *conn, kill, over <-chan struct{}) {
 	select {
 	case <-over:
 		return
@@ -180,7 +180,7 @@ func (c *Client) ask(ctx context.Context, q request, want kind, into any) error 
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer conn.close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) })()
 	k, payload, err := conn.receive()
 	switch {
@@ -214,7 +214,7 @@ func (c *Client) request(ctx context.Context, q request, start bool) (*conn, err
 		if err == nil && !again {
 			return conn, nil
 		}
-		conn.Close()
+		conn.close()
 		if err != nil {
 			return nil, err
 		}
@@ -299,7 +299,7 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 		return nil, err
 	}
 	if err := samePeer(raw); err != nil {
-		raw.Close()
+		_ = raw.Close()
 		return nil, fmt.Errorf("session server at %s: %w", c.Place.Socket, err)
 	}
 	return raw, nil
@@ -318,7 +318,7 @@ func (c *Client) launch() error {
 		return err
 	}
 	listener.SetUnlinkOnClose(false)
-	defer listener.Close()
+	defer listener.Close() //nolint:errcheck // the server has its own copy
 	err = os.Chmod(c.Place.Socket, 0o600)
 	if err == nil {
 		err = c.hand(listener)

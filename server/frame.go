@@ -105,7 +105,7 @@ func newCodec() (codec, error) {
 		return codec{}, err
 	}
 	dec, err := cbor.DecOptions{
-		UTF8: cbor.UTF8DecodeInvalid, DefaultMapType: reflect.TypeFor[map[string]any](), IntDec: cbor.IntDecConvertSigned,
+		UTF8: cbor.UTF8DecodeInvalid, DefaultMapType: reflect.TypeFor[map[string]any](), IntDec: cbor.IntDecConvertSignedOrBigInt,
 		MaxArrayElements: maxFrame, MaxMapPairs: maxFrame,
 	}.DecMode()
 	return codec{enc, dec}, err
@@ -117,6 +117,9 @@ type conn struct {
 	codec codec
 	mu    sync.Mutex
 }
+
+// close ends the connection. There is nobody to tell if that goes wrong.
+func (c *conn) close() { _ = c.Close() }
 
 var errFrame = errors.New("no message of the session server")
 

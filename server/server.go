@@ -63,7 +63,7 @@ func Inherited() (*net.UnixListener, error) {
 	}
 	u, ok := l.(*net.UnixListener)
 	if !ok {
-		l.Close()
+		_ = l.Close()
 		return nil, fmt.Errorf("listener on descriptor %d: it is of %s", descriptor, l.Addr().Network())
 	}
 	return u, nil
@@ -74,7 +74,7 @@ func Inherited() (*net.UnixListener, error) {
 func Serve(ctx context.Context, c Config, l *net.UnixListener) error {
 	s, err := newServer(ctx, c, l)
 	if err != nil {
-		l.Close()
+		_ = l.Close()
 		return err
 	}
 	s.log.Info("session server: start", "version", c.Version, "socket", c.Place.Socket)
@@ -124,12 +124,13 @@ func (s *Server) accept() {
 			return
 		}
 		s.serving.Go(func() {
-			defer raw.Close()
+			c := &conn{Conn: raw, codec: s.codec}
+			defer c.close()
 			if err := samePeer(raw); err != nil {
 				s.log.Warn("session server: connection refused", "error", err)
 				return
 			}
-			if err := s.answer(&conn{Conn: raw, codec: s.codec}); err != nil {
+			if err := s.answer(c); err != nil {
 				s.log.Debug("session server: connection", "error", err)
 			}
 		})
