@@ -57,7 +57,7 @@ func beVictim(ctx context.Context, mark string) error {
 	select {}
 }
 
-// TestHostKilled: whatever ends hermes-exec, what it runs ends too, and nothing is left.
+// TestHostKilled (B131): whatever ends hermes-exec, what it runs ends too, and nothing is left.
 func TestHostKilled(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(sig.String(), func(t *testing.T) {

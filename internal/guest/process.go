@@ -23,6 +23,7 @@ type process struct {
 	g   *Guest
 	id  uint32
 	cmd backend.Cmd
+	to  Redirect
 
 	in      [channels]*inbox  // stdout, stderr and control; nil where there is none
 	out     [channels]*outbox // stdin and control
@@ -40,8 +41,18 @@ type process struct {
 	writeErr error // the first error of the caller's writers
 }
 
+// Redirect names FIFOs of the environment, which have a reader, that a process's output goes to past
+// the agent; "" leaves it with the agent.
+type Redirect struct{ Stdout, Stderr string }
+
 // Start starts cmd in the environment.
 func (g *Guest) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, error) {
+	return g.StartTo(ctx, cmd, Redirect{})
+}
+
+// StartTo starts cmd with its output redirected. Output that is gets neither to cmd's writers nor
+// into the counts; the caller sees to both, and to the order of output and control.
+func (g *Guest) StartTo(ctx context.Context, cmd backend.Cmd, to Redirect) (backend.Process, error) {
 	if err := check(cmd); err != nil {
 		return nil, g.wrap("start", err)
 	}
@@ -51,7 +62,7 @@ func (g *Guest) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, er
 	if cmd.Dir == "" {
 		cmd.Dir = g.info.Dir
 	}
-	p := &process{g: g, cmd: cmd, started: make(chan error, 1), ended: make(chan struct{}), done: make(chan struct{})}
+	p := &process{g: g, cmd: cmd, to: to, started: make(chan error, 1), ended: make(chan struct{}), done: make(chan struct{})}
 	op := "start " + cmd.Args[0]
 	if err := g.open(ctx, kindStart, p.encode(), p.register); err != nil {
 		if p.id != 0 {
@@ -142,6 +153,11 @@ func (p *process) encode() []byte {
 	} {
 		if on {
 			b = fields.AppendInt(b, name, 1)
+		}
+	}
+	for name, path := range map[string]string{"stdout_path": p.to.Stdout, "stderr_path": p.to.Stderr} {
+		if path != "" {
+			b = fields.Append(b, name, path)
 		}
 	}
 	b = appendKeep(b, "stdout", cmd.Stdout, cmd.Keep)

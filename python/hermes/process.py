@@ -246,9 +246,9 @@ class _Plan:
 
     def prepare(self, fields: frames.Fields) -> None:
         stdin, self.stdin = self._input(frames.number(fields, "stdin"))
-        self.stdout, stdout = self._pipe()
+        stdout, self.stdout = self._output(fields, "stdout_path")
         merged = frames.number(fields, "merge")
-        self.stderr, stderr = (-1, stdout) if merged else self._pipe()
+        stderr, self.stderr = (stdout, -1) if merged else self._output(fields, "stderr_path")
         fds = [stdin, stdout, stderr]
         if frames.number(fields, "control"):
             ours, theirs = _socket.socketpair()
@@ -285,7 +285,14 @@ class _Plan:
         self._theirs.append(r)
         return r, w
 
-    def _pipe(self) -> Tuple[int, int]:
+    def _output(self, fields: frames.Fields, key: str) -> Tuple[int, int]:
+        """The process's end and ours. Under a path there is a FIFO that the host reads itself."""
+        if key in fields:
+            # Without blocking: a host that is gone reads nothing, and open would wait for it.
+            fd = os.open(fields[key][0], os.O_WRONLY | os.O_NONBLOCK)
+            self._theirs.append(fd)
+            os.set_blocking(fd, True)
+            return fd, -1
         r, w = os.pipe()
         self._theirs.append(w)
-        return r, w
+        return w, r
