@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
-	"github.com/hermes-exec/hermes-exec/kernel"
 	"github.com/hermes-exec/hermes-exec/config"
+	"github.com/hermes-exec/hermes-exec/kernel"
 )
 
 // TestResultJSON compares with golden files: the keys, their order, which are there and how values
@@ -35,6 +35,12 @@ func TestResultJSON(t *testing.T) {
 				{Tool: "read_file", ArgsPreview: "{}", Duration: 2, Error: new("no such file")},
 			},
 		}},
+		{"session", Result{
+			Status: Timeout, Backend: "local", Transport: "uds", Execution: "kernel", Warning: "one",
+			Kernel:   &KernelState{Session: "a <b>", Reused: true, ExecutionCount: 3, StateReset: true, StateLost: true, Ended: true, Reason: LostTimeout},
+			Fallback: []Fallback{{"kernel", "oneshot", "no room"}}, Error: "e", ErrorKind: KindTimeout,
+		}},
+		{"session whose state is there", Result{Status: Success, ExitCode: new(0), Kernel: &KernelState{Session: "s", ExecutionCount: 1}}},
 		{"trace without calls", Result{Status: Success, ExitCode: new(0), ToolCalls: []Call{}}},
 		{"spill that ends early", Result{Status: Success, ExitCode: new(0), StdoutSpillPath: "/x", StdoutSpillTruncated: new(true)}},
 	} {

@@ -66,3 +66,22 @@ func openers(vars map[string]string) map[string]backend.Opener {
 		},
 	}
 }
+
+// TestCells runs one table of sessions on every backend and over every transport.
+func TestCells(t *testing.T) {
+	var first scripttest.Results
+	for _, name := range []string{"local", "pipe"} {
+		for _, transport := range []string{"uds", "tcp", "file"} {
+			t.Run(name+"/"+transport, func(t *testing.T) {
+				got := scripttest.TestCells(t, scripttest.Config{
+					Options:   func(t *testing.T) hermes.Options { return options(t, name) },
+					Transport: transport,
+				})
+				if first == nil {
+					first = got
+				}
+				scripttest.Same(t, first, got)
+			})
+		}
+	}
+}
