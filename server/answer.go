@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -70,7 +71,7 @@ func (s *Server) serve(c *conn, q request) error {
 		return c.send(kindDone, s.alive.forget(q.Name) || found)
 	case opStop:
 		s.stop(endAsked)
-		return c.send(kindDone, true)
+		return errors.Join(s.sessions.Close(), c.send(kindDone, true)) // whoever asked wants nothing left
 	default:
 		return fmt.Errorf("%w: unknown request %q", errFrame, q.Op)
 	}
