@@ -93,6 +93,7 @@ func wantNothingLeft(e *env) {
 	})
 }
 
+// TestPipeCut (B019, B025): a link that breaks is no exit, and the far side ends by itself.
 func TestPipeCut(t *testing.T) {
 	for _, what := range []string{"idle", "flooding"} {
 		t.Run(what, func(t *testing.T) {

@@ -42,6 +42,7 @@ func putRoundTrip(ctx context.Context, e *env) {
 	}
 }
 
+// putBig (B074): what is put is in no argv and in no environment, so that only the disk limits it.
 func putBig(ctx context.Context, e *env) {
 	const size = 64 << 20
 	data := bytes.Repeat([]byte(pattern(1<<20)), 64)

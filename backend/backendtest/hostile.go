@@ -51,7 +51,7 @@ func bySignal(err error) bool {
 }
 
 // hostileKill: whatever the script does to those who watch it, nothing of it stays, and the host is
-// told that it is lost or how it ended, but never of a success.
+// told that it is lost or how it ended, but never of a success (B019).
 func hostileKill(ctx context.Context, e *env, victim string, sig backend.Signal) {
 	witness := e.another()
 	p := e.attack(ctx, victim, sig)

@@ -228,7 +228,7 @@ func keepBoth(ctx context.Context, e *env) {
 	e.wantCounts(p, backend.Counts{Total: 200, Omitted: 194}, backend.Counts{Total: 300, Omitted: 294})
 }
 
-// keepGigabyte: a flood costs neither link nor memory of the host, and is counted to the byte.
+// keepGigabyte (B004): a flood costs neither link nor memory of the host, and is counted to the byte.
 func keepGigabyte(ctx context.Context, e *env) {
 	const total = 1_000_000_007
 	cmd := e.sh("printf head; head -c " + itoa(total-8) + " /dev/zero; printf tail")

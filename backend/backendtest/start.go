@@ -280,6 +280,7 @@ func runCtx(ctx context.Context, e *env) {
 	e.wantGone(ctx, e)
 }
 
+// runDeaf (B031): TERM, grace, KILL.
 func runDeaf(ctx context.Context, e *env) {
 	cause := errors.New("time is over")
 	running, cancel := context.WithCancelCause(ctx)

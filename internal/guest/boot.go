@@ -22,6 +22,9 @@ func Argv(interpreter string) []string {
 	return []string{interpreter, "-I", "-S", "-c", "import sys;exec(sys.stdin.buffer.raw.readline())"}
 }
 
+// ErrNoGreeting means that what was started ended without a word of the agent's.
+var ErrNoGreeting = errors.New("it ended before it greeted")
+
 // RefusedError is what an interpreter answers that runs but cannot carry the agent.
 type RefusedError struct{ Reason string }
 
@@ -122,7 +125,7 @@ func (g *Guest) bootError(noise string, err error) error {
 		return &RefusedError{Reason: "Python 2 is older than 3.8"} // it cannot say more
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = errors.New("it ended before it greeted")
+		err = ErrNoGreeting
 	}
 	if said == "" {
 		return fmt.Errorf("start the guest agent: %w", err)

@@ -147,12 +147,7 @@ func (g *Guest) awaitOutputs() {
 		g.outputs.Wait()
 		close(written)
 	}()
-	timer := time.NewTimer(outputWait)
-	defer timer.Stop()
-	select {
-	case <-written:
-	case <-timer.C:
-	}
+	waitFor(written, outputWait)
 }
 
 // adoptShare takes s in, to be closed with the guest.

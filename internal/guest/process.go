@@ -15,7 +15,8 @@ import (
 	"github.com/hermes-exec/hermes-exec/internal/fields"
 )
 
-// controlWait is how long a killed process may go on sending control messages.
+// controlWait is how long control messages may take to be read when their process has been killed,
+// and again when it has ended.
 const controlWait = 2 * time.Second
 
 // process is one process of the guest. It implements backend.Process and stream.
@@ -181,8 +182,12 @@ func appendKeep(b []byte, name string, w io.Writer, keep *backend.Keep) []byte {
 func (p *process) flow() {
 	p.deliver(chanStdout, p.cmd.Stdout)
 	p.deliver(chanStderr, p.cmd.Stderr)
+	controlled := make(chan struct{})
 	if p.cmd.Control != nil {
-		p.deliver(chanControl, p.cmd.Control)
+		p.output.Go(func() {
+			defer close(controlled)
+			_ = p.in[chanControl].copyTo(p.cmd.Control) // whoever reads at its other end has closed that
+		})
 		go p.feed(chanControl, p.cmd.Control)
 	}
 	if p.cmd.Stdin != nil {
@@ -192,6 +197,7 @@ func (p *process) flow() {
 		defer p.g.outputs.Done()
 		<-p.ended
 		if p.cmd.Control != nil {
+			waitFor(controlled, controlWait) // for the last words
 			_ = p.cmd.Control.Close()
 		}
 		p.output.Wait()
@@ -208,7 +214,7 @@ func (p *process) deliver(channel byte, w io.Writer) {
 		w = io.Discard
 	}
 	deliver := func() {
-		if err := in.copyTo(w); err != nil && channel != chanControl {
+		if err := in.copyTo(w); err != nil {
 			p.writing.Lock()
 			defer p.writing.Unlock()
 			if p.writeErr == nil {
@@ -374,12 +380,20 @@ func (p *process) Signal(ctx context.Context, sig backend.Signal) error {
 // abandonControl closes the control stream of a killed process if its end does not come: the end
 // waits until control messages are taken, and whoever kills may have stopped to take them.
 func (p *process) abandonControl() {
-	timer := time.NewTimer(controlWait)
+	if !waitFor(p.ended, controlWait) {
+		_ = p.cmd.Control.Close()
+	}
+}
+
+// waitFor waits until done is closed, but not longer than limit. It tells whether done is.
+func waitFor(done <-chan struct{}, limit time.Duration) bool {
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case <-p.ended:
+	case <-done:
+		return true
 	case <-timer.C:
-		_ = p.cmd.Control.Close()
+		return false
 	}
 }
 
