@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"slices"
@@ -127,7 +126,7 @@ func openBackend(ctx context.Context, o Options) (b backend.Backend, warnings []
 		switch {
 		case err == nil:
 			return b, warnings, nil
-		case !errors.Is(err, fs.ErrNotExist) || errors.Is(err, backend.ErrNoPython):
+		case !errors.Is(err, backend.ErrDir):
 			return nil, nil, fmt.Errorf("open environment: %w", err)
 		case dir.Origin == "":
 			return nil, nil, usageError{fmt.Errorf("working directory: %w", err)}

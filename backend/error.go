@@ -19,6 +19,9 @@ var (
 	// success.
 	ErrNoExitStatus = errors.New("no exit status delivered")
 
+	// ErrDir means that the working directory that was asked for cannot be one.
+	ErrDir = errors.New("unusable working directory")
+
 	// ErrNoPython means that no Python 3.8 or newer could be started there.
 	ErrNoPython = errors.New("no usable Python 3")
 )

@@ -74,6 +74,9 @@ _library = BOOT[3] or os.path.join(_path, BOOT[0])  # noqa: F821
 sys.path.insert(0, _library)
 try:
     from _hermes_exec import agent
+except BaseException:
+    _remove(_path)
+    raise
 finally:
     sys.path.remove(_library)
 agent.main(_GREETING, _temp, _path, _library, BOOT[2])  # noqa: F821

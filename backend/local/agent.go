@@ -21,8 +21,27 @@ import (
 // stderr open, so that its EOF tells when they have ended everything.
 const supervisorsWait = 6 * time.Second
 
-// start runs the agent in its own session: a terminal's Ctrl-C is for hermes-exec to handle.
+// start runs the agent, with the library of the cache if there can be one. An interpreter that does
+// not get on with that is tried once more without: the cache may be damaged.
 func start(ctx context.Context, cfg Config, python string) (*guest.Guest, error) {
+	cached, err := library(cfg.Env)
+	if err != nil {
+		return boot(ctx, cfg, python, "")
+	}
+	g, err := boot(ctx, cfg, python, cached)
+	if !errors.Is(err, guest.ErrNoGreeting) {
+		return g, err
+	}
+	if g, again := boot(ctx, cfg, python, ""); again == nil {
+		forget(cached)
+		return g, nil
+	}
+	return nil, err
+}
+
+// boot starts an interpreter as the agent, in its own session: a terminal's Ctrl-C is for
+// hermes-exec to handle.
+func boot(ctx context.Context, cfg Config, python, library string) (*guest.Guest, error) {
 	argv := guest.Argv(python)
 	cmd := exec.Command(argv[0], argv[1:]...) // not CommandContext: the agent outlives ctx
 	cmd.Dir = cfg.Dir
@@ -34,9 +53,7 @@ func start(ctx context.Context, cfg Config, python string) (*guest.Guest, error)
 	if err := l.start(); err != nil {
 		return nil, err
 	}
-	opt := guest.Options{Name: "local", Target: cfg.Dir, Diagnose: l.stderr.String}
-	// Without the cache the agent gets its library over stdin, as everywhere else.
-	opt.Library, _ = library(cfg.Env)
+	opt := guest.Options{Name: "local", Target: cfg.Dir, Library: library, Diagnose: l.stderr.String}
 	return guest.Open(ctx, l, opt)
 }
 
@@ -90,7 +107,8 @@ func (l *link) CloseWrite() error           { return l.stdin.Close() }
 func (l *link) Close() error {
 	l.once.Do(func() {
 		_ = l.stdin.Close()
-		_ = l.cmd.Process.Kill()
+		// The group, for the interpreter may be a shell script that waits for another process.
+		_ = syscall.Kill(-l.cmd.Process.Pid, syscall.SIGKILL)
 		_ = l.cmd.Wait()
 		_ = l.stdout.Close()
 	})

@@ -11,10 +11,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"sync/atomic"
-	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/guest"
@@ -55,10 +58,8 @@ func Open(ctx context.Context, cfg Config) (*Backend, error) {
 		}
 		cfg.Dir = dir
 	}
-	if info, err := os.Stat(cfg.Dir); err != nil {
-		return nil, wrap("open", err)
-	} else if !info.IsDir() {
-		return nil, wrap("open", fmt.Errorf("%s is no directory", cfg.Dir))
+	if err := usable(cfg.Dir); err != nil {
+		return nil, wrap("open", fmt.Errorf("%w: %w", backend.ErrDir, err))
 	}
 	list, err := candidates(cfg)
 	if err != nil {
@@ -67,10 +68,25 @@ func Open(ctx context.Context, cfg Config) (*Backend, error) {
 	return tryAll(ctx, cfg, list)
 }
 
+// usable tells why dir cannot be a working directory.
+func usable(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is no directory", dir)
+	}
+	if err := unix.Access(dir, unix.X_OK); err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	return nil
+}
+
 func tryAll(ctx context.Context, cfg Config, list []candidate) (*Backend, error) {
 	var passedOver []string
-	for _, c := range list {
-		g, err := start(ctx, cfg, c.path)
+	for i, c := range list {
+		g, err := startWithin(ctx, patience(ctx, len(list)-i), cfg, c.path)
 		if err == nil {
 			return newBackend(g, cfg, passedOver), nil
 		}
@@ -83,6 +99,32 @@ func tryAll(ctx context.Context, cfg Config, list []candidate) (*Backend, error)
 		passedOver = append(passedOver, fmt.Sprintf("%s (%s) cannot be used: %v", c.path, c.from, err))
 	}
 	return nil, wrap("open", noPython(passedOver))
+}
+
+// candidatePatience is how long an interpreter gets that is not the last one. It takes 10 ms where
+// nothing is wrong, and seconds on a network file system.
+const candidatePatience = 10 * time.Second
+
+// patience is what one of so many candidates gets: a part of the time that is left, and not all of it,
+// for one that hangs must not be the end of the others.
+func patience(ctx context.Context, candidates int) time.Duration {
+	deadline, ok := ctx.Deadline()
+	switch {
+	case candidates == 1 && !ok:
+		return time.Hour
+	case candidates == 1:
+		return time.Until(deadline)
+	case !ok:
+		return candidatePatience
+	default:
+		return min(candidatePatience, time.Until(deadline)/2)
+	}
+}
+
+func startWithin(ctx context.Context, limit time.Duration, cfg Config, python string) (*guest.Guest, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not start within %.1fs", limit.Seconds()))
+	defer cancel()
+	return start(ctx, cfg, python)
 }
 
 func newBackend(g *guest.Guest, cfg Config, passedOver []string) *Backend {
@@ -101,7 +143,7 @@ func newBackend(g *guest.Guest, cfg Config, passedOver []string) *Backend {
 }
 
 // writable tells whether files can be made in dir.
-func writable(dir string) bool { return dir != "" && syscall.Access(dir, 2|1) == nil }
+func writable(dir string) bool { return dir != "" && unix.Access(dir, unix.W_OK|unix.X_OK) == nil }
 
 // Info describes the environment.
 func (b *Backend) Info() backend.Info { return b.info }
@@ -109,7 +151,11 @@ func (b *Backend) Info() backend.Info { return b.info }
 // Close ends everything, the processes first, so that what they use does not go away under them.
 // What an agent that was killed has left is removed here.
 func (b *Backend) Close() error {
+	lost := b.Err() != nil && !errors.Is(b.Err(), net.ErrClosed)
 	err := errors.Join(b.Guest.Close(), b.opened.close())
+	if lost {
+		endMarked(b.info.Scratch)
+	}
 	for _, dir := range []string{b.info.Scratch, b.SocketDir()} {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}

@@ -180,6 +180,12 @@ func (g *Guest) closeShares() {
 // Err is why the environment cannot be used any more: nil as long as it can.
 func (g *Guest) Err() error { return g.failed() }
 
+// Abandon gives up an agent that does not answer: everybody who waits for it is told, and the link is
+// let go.
+func (g *Guest) Abandon() {
+	_ = g.fail(fmt.Errorf("%w: the guest agent does not answer", backend.ErrUnavailable))
+}
+
 // Done is closed when the link is over.
 func (g *Guest) Done() <-chan struct{} { return g.over }
 
