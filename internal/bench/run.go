@@ -36,7 +36,10 @@ func runRows(ctx context.Context, s setup) ([]row, error) {
 		timed(ctx, 4, s.product, "run", "--output", "json", "--python", s.python, print1),
 		timed(ctx, 4, floorArgs("run", s.python, print1)...),
 	)
-	return []row{newRow("one-shot print(1)", "ms", ms(p), ms(f), atMost(45))}, err
+	if err != nil {
+		return nil, err
+	}
+	return []row{newRow("one-shot print(1)", "ms", ms(p), ms(f), atMost(45))}, nil
 }
 
 // callsRows measures whole runs with many tool calls.
