@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 # Of each thread: .link is its idle channel, .job the coroutine that it works for.
 _local = _thread._local()  # type: ignore[attr-defined]
 _lock = _thread.allocate_lock()
-# What a forked child must not keep open, a socket or a descriptor, by the id of its owner.
-_kept = {}  # type: Dict[int, Any]
+# What a forked child must not keep open, a socket or a descriptor and its _identity, by the id of
+# its owner.
+_kept = {}  # type: Dict[int, Tuple[Any, Any]]
 # encode, quote, scan and loose, made on the first call.
 _codec = ()  # type: Tuple[Any, ...]
 _watching = False  # forks are seen to
@@ -125,7 +126,10 @@ def _load():
 def _call(tool, args):
     # type: (str, Dict[str, Any]) -> Any
     """Lets the host run a tool and returns its result. A call is sent at most once."""
-    encode, quote, scan, _ = _codec or _load()
+    try:
+        encode, quote, scan, _ = _codec or _load()
+    except (ImportError, OSError) as e:  # for instance no descriptor is left to load it with
+        raise TransportError("%s was not called: %s" % (tool, e)) from e
     try:
         body = encode(args).encode()
     except UnicodeEncodeError:
@@ -142,7 +146,10 @@ def _call(tool, args):
     # Taken, not borrowed: a signal handler that calls a tool meanwhile gets another channel.
     link = mine.pop("link", None)
     if link is None or link.pid != os.getpid():
-        link = _connect()
+        try:
+            link = _connect()
+        except (ImportError, OSError, ValueError) as e:
+            raise TransportError("cannot reach the host, %s was not called: %s" % (tool, e)) from e
     try:
         job = mine.get("job")
         if job is not None:
@@ -153,7 +160,9 @@ def _call(tool, args):
             reply = scan(data.decode(), 0)[0]
             result = reply["result"]
             ours = reply.get("id", link.count) == link.count
-        except (ValueError, LookupError, TypeError, AttributeError, StopIteration):
+        except MemoryError:
+            raise
+        except Exception:  # of bad JSON it is a SystemError, or what importing a json.py raised
             raise TransportError("the answer of the host cannot be understood") from None
         if not ours:
             raise TransportError("the answer of the host belongs to another call")
@@ -183,6 +192,31 @@ def _connect():
     return _Stream(address, token) if address else _Spool(spool, token)
 
 
+def _identity(fd):
+    # type: (int) -> Any
+    """Tells descriptors apart: a script may close all there are, and open its own under the same
+    numbers. None is one that is not open."""
+    try:
+        return None if os.name == "nt" else os.fstat(fd)[1:3]
+    except OSError:
+        return None
+
+
+def _drop(held, identity):
+    # type: (Any, Any) -> None
+    """Closes a socket or a descriptor, if it is still what was opened."""
+    number = isinstance(held, int)
+    try:
+        if _identity(held if number else held.fileno()) != identity:
+            number or held.detach()
+        elif number:
+            os.close(held)
+        else:
+            held.close()
+    except OSError:
+        pass
+
+
 def _start(token):
     # type: (str) -> bytes
     return ('{"token":"%s","id":' % token).encode()
@@ -204,7 +238,8 @@ class _Stream:
         tcp = self.address.startswith("tcp://")
         try:
             self.sock = s.socket(s.AF_INET if tcp else s.AF_UNIX, s.SOCK_STREAM)
-            _kept[id(self)] = self.sock
+            self.identity = _identity(self.sock.fileno())
+            _kept[id(self)] = self.sock, self.identity
             self.sock.settimeout(None)  # the user may have set a default
             if tcp:
                 host, _, port = self.address[6:].rpartition(":")
@@ -212,7 +247,7 @@ class _Stream:
                 self.sock.setsockopt(s.IPPROTO_TCP, s.TCP_NODELAY, 1)
             else:
                 self.sock.connect(self.address)
-        except OSError as e:
+        except (OSError, ValueError, OverflowError) as e:
             self.close()
             raise TransportError("cannot reach the host at %s: %s" % (self.address, e)) from e
         self.flags = getattr(s, "MSG_NOSIGNAL", 0)
@@ -225,10 +260,12 @@ class _Stream:
         else:
             first, rest = head, (body, b"}\n")
         try:
+            if self._lost():
+                raise OSError
             sent = self.sock.send(first, self.flags)
         except OSError:
-            # Nothing has left: the host has closed an idle connection.
-            self.sock.close()
+            # Nothing has left: the host has closed an idle connection, or the script its descriptor.
+            self.close()
             self._dial()
             sent = self.sock.send(first, self.flags)
         if sent < len(first):
@@ -256,19 +293,26 @@ class _Stream:
             data = self.sock.recv(16 * _CHUNK)
         raise ConnectionError("it was closed before the answer came")
 
+    def _lost(self):
+        # type: () -> bool
+        return _identity(self.sock.fileno()) != self.identity
+
     def abandon(self):
         # type: () -> None
         """Ends the call that another thread waits for."""
         try:
-            self.sock.shutdown(2)
+            if not self._lost():
+                self.sock.shutdown(2)
         except OSError:
             pass
+
+    identity = None  # type: Any
 
     def close(self):
         # type: () -> None
         _kept.pop(id(self), None)
         if self.sock is not None:
-            self.sock.close()
+            _drop(self.sock, self.identity)
 
     __del__ = close
 
@@ -291,18 +335,39 @@ class _Spool:
         self.mirrored = os.path.exists(self.mirror)
         self.fd, self.rung, self.given_up = -1, True, False
         self.time = __import__("time")
+        self.poll = None  # type: Any
+        self._hang()
+
+    def _hang(self):
+        # type: () -> None
+        """Makes the bell, where the operating system has such things."""
         try:
-            os.mkfifo(self.bell, 0o600)
+            try:
+                os.mkfifo(self.bell, 0o600)
+            except FileExistsError:
+                pass
             # Read and write: with a writer of our own it never reports a hang-up.
             self.fd = os.open(self.bell, os.O_RDWR | os.O_NONBLOCK)
-            _kept[id(self)] = self.fd
-            self.poll = _std("select").poll()
-            self.poll.register(self.fd, 1)
-        except (AttributeError, OSError):
+            self.identity = _identity(self.fd)
+            _kept[id(self)] = self.fd, self.identity
+            poll = _std("select").poll()
+            poll.register(self.fd, 1)
+            self.poll = poll
+        except (AttributeError, ImportError, OSError):
             self.poll = None
+
+    def _lost(self):
+        # type: () -> bool
+        """Tells whether the script has closed our descriptor. The host then takes us for dead."""
+        return self.fd >= 0 and _identity(self.fd) != self.identity
+
+    identity = None  # type: Any
 
     def roundtrip(self, head, body):
         # type: (bytes, bytes) -> bytes
+        if self._lost():
+            self.fd = -1
+            self._hang()
         name = "%s.%d" % (self.channel, self.count)
         request, hidden = os.path.join(self.inbox, "req_" + name), os.path.join(self.inbox, "." + name)
         self._write(hidden, head + body + b"}\n")
@@ -367,7 +432,11 @@ class _Spool:
         """Waits for the bell, and tells whether it rang."""
         if self.poll is None:
             self.time.sleep(seconds)
-        elif self.poll.poll(seconds * 1000):
+            return False
+        rung = self.poll.poll(seconds * 1000)
+        if self._lost():
+            raise ConnectionError("its descriptor was closed")
+        if rung:
             try:
                 os.read(self.fd, 4096)
             except BlockingIOError:
@@ -413,7 +482,7 @@ class _Spool:
                     pass
             self.waiting = ""
         if self.fd >= 0:
-            os.close(self.fd)
+            _drop(self.fd, self.identity)
             self.fd = -1
             try:
                 os.unlink(self.bell)
@@ -438,11 +507,8 @@ def _forked():
     # type: () -> None
     global _lock
     _lock = _thread.allocate_lock()  # another thread may have held it
-    for held in _kept.values():
-        if isinstance(held, int):
-            os.close(held)
-        else:
-            held.close()
+    for held, identity in _kept.values():
+        _drop(held, identity)
     _kept.clear()
 
 
@@ -552,6 +618,22 @@ class _Aio:
 aio = _Aio()
 
 
+def _scan(text):
+    # type: (str) -> Tuple[Any, int]
+    """Parses one value and returns where it ends, or raises as json does."""
+    scan = (_codec or _load())[3]
+    try:
+        return scan(text, 0)  # type: ignore[no-any-return]
+    except (SystemError, ImportError, AttributeError):
+        pass  # the scanner takes its exception from json.decoder; 3.10 and 3.11 do not import that
+    try:
+        import json.decoder
+
+        return scan(text, 0)  # type: ignore[no-any-return]
+    except (SystemError, ImportError, AttributeError):  # a json.py of the user's is no package
+        raise ValueError("the parser does not say where it is wrong") from None
+
+
 def json_parse(text):
     # type: (Union[str, bytes, bytearray]) -> Any
     """Parses JSON text, tolerant of a BOM and of raw control characters in strings.
@@ -563,13 +645,15 @@ def json_parse(text):
         text = text.decode()
     body = text.strip().lstrip("\ufeff").lstrip()
     try:
-        value, end = (_codec or _load())[3](body, 0)
+        value, end = _scan(body)
         if end == len(body):
             return value
         why = "more text after the value at character %d" % end
     except StopIteration as e:
         why = "no value at character %s" % e.value
-    except (ValueError, AttributeError, ImportError) as e:
+    except RecursionError:
+        why = "it is nested too deeply"
+    except ValueError as e:
         why = str(e)
     if body.startswith(("{", "[")):
         raise ValueError("not valid JSON: " + why)

@@ -141,6 +141,54 @@ class StreamTest(unittest.TestCase):
         self.assertEqual(s.echo(2), 2)
         self.assertEqual([json.loads(x)["args"]["value"] for x in h.lines], [1, 2])
 
+    def test_descriptor_closed_by_the_script(self) -> None:
+        for tcp in (False, True):
+            for other in (False, True):  # something else has its number now
+                h = self.host(tcp=tcp)
+                s = h.stub()
+                s.echo(1)
+                lost = s._local.link.sock.fileno()
+                before = self.lose(lost, other)
+                self.assertEqual(s.echo(2), 2)
+                self.assertEqual([json.loads(x)["args"]["value"] for x in h.lines], [1, 2])
+                if other:
+                    self.assertEqual(os.fstat(lost), before)
+                    os.close(lost)
+
+    def lose(self, fd: int, other: bool) -> Any:
+        if not other:
+            os.close(fd)
+            return None
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, fd)
+        os.close(null)
+        return os.fstat(fd)
+
+    def test_no_descriptor_left(self) -> None:
+        code = (
+            "import resource, os, sys; sys.path.insert(0, sys.argv[1]); import stub\n"
+            "limits = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
+            "resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))\n"
+            "try: stub._call('t', {'a': 1})\n"
+            "except stub.TransportError: print('broken')\n"
+            "resource.setrlimit(resource.RLIMIT_NOFILE, limits)\n"
+            "print(stub._call('t', {'a': 1}))\n"
+        )
+        spool = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, spool)
+        for name in ("in", "out"):
+            os.mkdir(os.path.join(spool, name))
+        h = self.host()
+        env = dict(os.environ, HERMES_RPC_SOCKET=h.address, HERMES_RPC_TOKEN=TOKEN)
+        argv = [sys.executable, "-c", code, os.path.dirname(STUB)]
+        out = subprocess.run(argv, env=env, stdout=subprocess.PIPE, check=True, universal_newlines=True).stdout
+        self.assertEqual(out, "broken\n{'a': 1}\n")
+        env["HERMES_RPC_DIR"] = spool
+        del env["HERMES_RPC_SOCKET"]
+        argv[2] = code.rpartition("print")[0]
+        out = subprocess.run(argv, env=env, stdout=subprocess.PIPE, check=True, universal_newlines=True).stdout
+        self.assertEqual(out, "broken\n")
+
     def test_lost_answer_is_not_repeated(self) -> None:  # PARITY 166
         for part in (None, b'{"id":1,"result":{"val', b""):
             h = self.host()
@@ -170,7 +218,8 @@ class StreamTest(unittest.TestCase):
     def test_answers_that_make_no_sense(self) -> None:
         for reply in (
             b"\n", b"x\n", b"[]\n", b"{}\n", b'{"id":1}\n', b'"x"\n', b"\xff\n",
-            b'{"id":1,"result":NaN}\n', b'{"id":2,"result":{}}\n',
+            b'{"id":1,"result":NaN}\n', b'{"id":2,"result":{}}\n', b"{bad\n", b'{"id":1,"result":"\\ud8"}\n',
+            b'{"id":1,"result":"\x01"}\n', b'{"id":1,"result":{"a":1,}}\n', b'{"id":1,"result":' + b"[" * 200_000 + b"\n",
         ):
             h = self.host()
             h.answer = self.always(reply)
@@ -205,7 +254,7 @@ class StreamTest(unittest.TestCase):
             s = load(**env)
             with self.assertRaisesRegex(s.TransportError, "HERMES_RPC_TOKEN"):
                 s.echo(1)
-        for address in ("/nowhere/at/all", "tcp://127.0.0.1:1", "/tmp/" + "x" * 200):
+        for address in ("/nowhere/at/all", "tcp://127.0.0.1:1", "/tmp/" + "x" * 200, "tcp://x:y", "tcp://127.0.0.1:99999999999"):
             s = load(HERMES_RPC_SOCKET=address, HERMES_RPC_TOKEN=TOKEN)
             with self.assertRaisesRegex(s.TransportError, "cannot reach the host"):
                 s.echo(1)
@@ -440,6 +489,31 @@ class SpoolTest(unittest.TestCase):
         link.close()
         self.assertEqual(os.listdir(self.inbox), [])
 
+    def test_descriptor_closed_by_the_script(self) -> None:
+        self.s.echo(1)
+        for other in (False, True):
+            lost = self.s._local.link.fd
+            if other:  # something else has its number now
+                null = os.open(os.devnull, os.O_RDWR)
+                os.dup2(null, lost)
+                os.close(null)
+                before = os.fstat(lost)
+            else:
+                os.close(lost)
+            self.assertEqual(self.s.echo(2), 2)
+            self.assertGreaterEqual(self.s._local.link.fd, 0)
+            self.assertIsNotNone(self.s._local.link.poll)
+        self.assertEqual(os.fstat(lost), before)
+        os.close(lost)
+
+    def test_descriptor_closed_during_a_call(self) -> None:
+        self.s.echo(1)
+        lost = self.s._local.link.fd
+        threading.Timer(0.1, os.close, (lost,)).start()
+        with self.assertRaisesRegex(self.s.TransportError, "descriptor"):
+            self.s.echo("wait")
+        self.assertEqual(self.s.echo("next"), "next")
+
     def test_spool_goes(self) -> None:
         threading.Timer(0.05, shutil.rmtree, (self.folder,)).start()
         with self.assertRaisesRegex(self.s.TransportError, "closed the spool"):
@@ -497,9 +571,34 @@ class HelpersTest(unittest.TestCase):
             (b'{"a": "\xc3\xb6"}', {"a": "ö"}), ("nothing", "nothing"), ("null", None), ("-", "-"),
         ):
             self.assertEqual(s.json_parse(text), want, repr(text))
-        for text in ('{"a": 1', "[1, 2", "{'a': 1}", "[1] [2]", "{} x", " \ufeff{", "{a}", "[", '["\x01" '):
-            with self.assertRaises(ValueError, msg=repr(text)):
+        for text in ('{"a": 1', "[1, 2", "{'a': 1}", "[1] [2]", "{} x", " \ufeff{", "{a}", "[", '["\x01" ', "{bad", "[" * 200_000):
+            with self.assertRaises(ValueError, msg=repr(text[:100])):
                 s.json_parse(text)
+
+    def test_json_parse_alone(self) -> None:
+        """Nothing else has imported json, and it may be a module of the user's."""
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        code = (
+            "import sys; sys.path[:0] = sys.argv[1:]; import stub\n"
+            "for text in ('{bad', '[1,', '[\"\\\\ud8\"]', '[\"x', '{\"a\" 1}', '[1 2]', '\"\\\\u'):\n"
+            "    try: print(stub.json_parse(text))\n"
+            "    except ValueError as e: print(e)\n"
+        )
+        for mine in (False, True):
+            if mine:
+                with open(os.path.join(folder, "json.py"), "w") as f:
+                    f.write("MINE = True\n")
+            argv = [sys.executable, "-c", code, folder, os.path.dirname(STUB)]
+            p = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+            lines = p.stdout.splitlines()
+            self.assertEqual(len(lines), 7, p.stdout)
+            self.assertEqual(lines.pop(), '"\\u')
+            for line in lines:
+                self.assertTrue(line.startswith("not valid JSON: "), line)
+                self.assertNotIn("NULL", line)
+                if not mine:
+                    self.assertIn("char", line)
 
     def test_shell_quote(self) -> None:
         s = load()
