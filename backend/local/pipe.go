@@ -97,7 +97,10 @@ func (p *pipe) answer(buf []byte) bool {
 	for left := p.waiting(); left > 0; {
 		n, err := p.f.Read(buf[:min(left, len(buf))])
 		_, _ = p.out.Write(buf[:n])
-		if left -= n; err != nil {
+		left -= n
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			_ = p.f.SetReadDeadline(time.Time{}) // somebody else asks, who comes next
+		} else if err != nil {
 			break
 		}
 	}
@@ -105,6 +108,11 @@ func (p *pipe) answer(buf []byte) bool {
 	for _, r := range asked {
 		close(r.passed)
 		last = last || r.last
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.requests) > 0 {
+		_ = p.f.SetReadDeadline(time.Unix(1, 0))
 	}
 	return last
 }
