@@ -111,7 +111,11 @@ func (r *run) conclude(o Options, err error) *Result {
 	}
 	res := Failed(err)
 	res.Kernel = r.session
-	res.Warning = strings.Join(o.Warnings, "\n")
+	warnings := o.Warnings
+	if res.Status != Failure {
+		warnings = append(slices.Clone(warnings), "the cell did not begin: it waited for its turn, or for its environment")
+	}
+	res.Warning = strings.Join(warnings, "\n")
 	res.Duration = Seconds(time.Since(r.start).Seconds())
 	return res
 }

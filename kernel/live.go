@@ -167,6 +167,9 @@ func (k *Kernel) Exec(ctx context.Context, c Cell) (*Outcome, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+	if k.dead() {
+		return nil, k.failure
+	}
 	code, err := cellCode(c)
 	if err != nil {
 		return nil, err
@@ -183,6 +186,16 @@ func (k *Kernel) Exec(ctx context.Context, c Cell) (*Outcome, error) {
 	k.dir = c.Dir
 	o.Stdout, o.Stderr = out, errs
 	return o, err
+}
+
+// dead tells whether the kernel is known to have ended.
+func (k *Kernel) dead() bool {
+	select {
+	case <-k.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // cellCode is what a cell runs: a file of the environment runs as a script of its own would.

@@ -1,0 +1,12 @@
+package hermes
+
+import "time"
+
+// Clock is what sessions take for the time.
+type Clock interface {
+	Now() time.Time
+	AfterFunc(d time.Duration, f func()) (stop func() bool)
+}
+
+// SetClock has sessions that were not used yet take c for the time.
+func (s *Sessions) SetClock(c Clock) { s.clock = c }
