@@ -295,7 +295,7 @@ class _Stream:
 
     def _lost(self):
         # type: () -> bool
-        return _identity(self.sock.fileno()) != self.identity
+        return bool(_identity(self.sock.fileno()) != self.identity)
 
     def abandon(self):
         # type: () -> None
