@@ -10,3 +10,6 @@ type Clock interface {
 
 // SetClock has sessions that were not used yet take c for the time.
 func (s *Sessions) SetClock(c Clock) { s.clock = c }
+
+// ErrTimeout is the cause with which a context ends whose time is over.
+func ErrTimeout() error { return &timeoutError{time.Second} }

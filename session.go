@@ -46,7 +46,7 @@ func newSession(set *Sessions, name string) *session {
 }
 
 // ending is why a session ends a cell.
-type ending struct { //nolint:errname // it says what happens
+type ending struct {
 	loss Loss
 	*kernel.Interrupt
 }

@@ -253,7 +253,7 @@ func (s *Sessions) End(name string) bool {
 	return x != nil
 }
 
-// Idle tells whether there is nothing to keep: no cell runs or waits, and no kernel lives.
+// Idle tells whether there is nothing to keep: no cell runs or waits, and no environment is open.
 func (s *Sessions) Idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,7 @@ type Cell struct {
 	File string
 	Code []byte
 
-	Args           []string // sys.argv[1:]
+	Args []string // sys.argv[1:]
 
 	// Dir is the working directory; "" is the backend's. A kernel goes there when it is another than
 	// that of the cell before: until then it stays where the cells themselves have gone.

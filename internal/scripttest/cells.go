@@ -30,7 +30,6 @@ type cell struct {
 
 // state is what a cell says of the session's state.
 type state struct {
-	reset bool
 	lost  hermes.Loss // "": nothing was lost
 	ended bool
 }
