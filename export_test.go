@@ -13,3 +13,10 @@ func (s *Sessions) SetClock(c Clock) { s.clock = c }
 
 // ErrTimeout is the cause with which a context ends whose time is over.
 func ErrTimeout() error { return &timeoutError{time.Second} }
+
+// Waiting is the number of cells of a session that run or wait.
+func (s *Sessions) Waiting(name string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.find(name).users
+}

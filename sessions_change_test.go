@@ -185,13 +185,19 @@ func (n noRoom) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, er
 	return n.Backend.Start(ctx, cmd)
 }
 
-// Where no kernel can be started the cell runs alone, and says so.
+// P151: where no kernel can be started the cell runs alone, and says so.
 func TestSessionsFallback(t *testing.T) {
-	c := newCells(t, "local")
+	for _, name := range []string{"local", "pipe"} {
+		t.Run(name, func(t *testing.T) { fallsBack(t, name) })
+	}
+}
+
+func fallsBack(t *testing.T, name string) {
+	c := newCells(t, name)
 	full := &atomic.Bool{}
 	full.Store(true)
-	open := c.options.Openers["local"]
-	c.options.Openers = map[string]backend.Opener{"local": func(ctx context.Context, u *url.URL) (backend.Backend, error) {
+	open := c.options.Openers[name]
+	c.options.Openers = map[string]backend.Opener{name: func(ctx context.Context, u *url.URL) (backend.Backend, error) {
 		b, err := open(ctx, u)
 		return noRoom{b, full}, err
 	}}
@@ -210,4 +216,55 @@ func TestSessionsFallback(t *testing.T) {
 	}
 	c.state(r, hermes.KernelState{Session: "a", ExecutionCount: 1})
 	c.prints("a", "print(x)", "1\n")
+}
+
+// An interpreter that dies when it starts as a kernel leaves a cell that runs alone.
+func TestSessionsKernelDiesAtStart(t *testing.T) {
+	c := newCells(t, "local")
+	site := filepath.Join(c.options.Dir, "sitecustomize.py")
+	code := "import sys\nif b'kernel.py' in open('/proc/self/cmdline', 'rb').read(): sys.exit('no kernel today')"
+	if err := os.WriteFile(site, []byte(code), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := c.prints("a", "print('alone')", "alone\n")
+	if len(r.Fallback) != 1 || !strings.Contains(r.Fallback[0].Reason, "no kernel today") {
+		t.Errorf("%+v", r.Fallback)
+	}
+	if err := os.Remove(site); err != nil {
+		t.Fatal(err)
+	}
+	c.state(c.prints("a", "print('well')", "well\n"), hermes.KernelState{Session: "a", ExecutionCount: 1})
+}
+
+// A reset, or the end of a session, reaches a cell that waits for its turn, too.
+func TestSessionsEndWhileWaiting(t *testing.T) {
+	c := newCells(t, "local")
+	running := c.begin(t.Context(), "a", sleeps)
+	waiting := make(chan *hermes.Result)
+	go func() { waiting <- c.run("a", "print('ran')") }()
+	testenv.Eventually(t, "the cell waits", func() bool { return c.set.Waiting("a") == 2 })
+	c.set.End("a")
+	for _, r := range []*hermes.Result{<-running, <-waiting} {
+		if r.Status != hermes.Interrupted || !strings.Contains(r.Error, "ended") || strings.Contains(r.Output, "ran") {
+			t.Errorf("%s: %s %s", r.Status, r.Error, r.Output)
+		}
+	}
+}
+
+// A reset while another cell waits: that one runs in a fresh kernel, and says so.
+func TestSessionsResetWhileWaiting(t *testing.T) {
+	c := newCells(t, "local")
+	running := c.begin(t.Context(), "a", sleeps)
+	waiting := make(chan *hermes.Result)
+	go func() { waiting <- c.run("a", "print('ran')") }()
+	testenv.Eventually(t, "the cell waits", func() bool { return c.set.Waiting("a") == 2 })
+	c.set.Reset("a")
+	if r := <-running; r.Status != hermes.Interrupted {
+		t.Errorf("%s: %s", r.Status, r.Error)
+	}
+	r := <-waiting
+	if r.Output != "ran\n" {
+		t.Errorf("%s %s", r.Output, r.Error)
+	}
+	c.state(r, hermes.KernelState{Session: "a", ExecutionCount: 1, StateReset: true, StateLost: true, Reason: hermes.LostReset})
 }

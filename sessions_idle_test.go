@@ -61,7 +61,7 @@ func (h *hand) forward(d time.Duration) {
 	}
 }
 
-// B043 P141 P147 P148: an idle kernel is ended without a new call; busy and fresh ones stay.
+// B043 P141 P147 P148 P157: an idle kernel is ended without a new call; busy and fresh ones stay.
 func TestSessionsIdle(t *testing.T) {
 	c, clock := newCells(t, "local"), &hand{now: time.Unix(1e9, 0)}
 	c.set.SetClock(clock)

@@ -152,6 +152,7 @@ const (
 	orphan = "import subprocess, sys\np = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], start_new_session=True)\nprint(p.pid)"
 )
 
+// P152: a reset ends the kernel, and the next cell starts another.
 func TestSessionsReset(t *testing.T) {
 	c := newCells(t, "local")
 	if c.set.Reset("a") {
@@ -280,7 +281,7 @@ func TestSessionsSoftInterrupt(t *testing.T) {
 	c.prints("a", "print(x)", "1\n")
 }
 
-// P137 P140: the kernel that was least recently used goes, and a busy one never does.
+// P137 P140 P158: the kernel that was least recently used goes, and a busy one never does.
 func TestSessionsEviction(t *testing.T) {
 	c := newCells(t, "local")
 	c.options.Settings.MaxSessionKernels = 2
@@ -306,7 +307,7 @@ func TestSessionsEviction(t *testing.T) {
 	}
 }
 
-// B048 P139: the kernel is killed in the middle of a cell, and between two.
+// B048 P139 P153: the kernel is killed in the middle of a cell, and between two.
 func TestSessionsKernelKilled(t *testing.T) {
 	for _, name := range []string{"local", "pipe"} {
 		t.Run(name, func(t *testing.T) {

@@ -18,7 +18,7 @@ func prints(text string) want { return want{output: new(text)} }
 
 func stateStories() []story {
 	return []story{
-		{"P112 P115 B046 P134 what a cell defines is there for the next", []cell{
+		{"P112 P115 P150 B046 P134 what a cell defines is there for the next", []cell{
 			{code: "import math\nx = 41\ndef double(n): return 2 * n", want: prints("")},
 			{code: "print(x + 1, double(x), math.floor(2.5))", want: prints("42 82 2\n")},
 			{code: "x += 1"},
@@ -83,7 +83,7 @@ func lossStories() []story {
 		}}
 	}
 	return []story{
-		lost("B038 P130 a timeout kills the kernel", short, "import time\nprint('on')\ntime.sleep(600)", timedOut, hermes.LostTimeout),
+		lost("B038 P130 P154 a timeout kills the kernel", short, "import time\nprint('on')\ntime.sleep(600)", timedOut, hermes.LostTimeout),
 		lost("B048 a kernel that kills itself", nil, "import os\nprint('on', flush=True)\nos.kill(os.getpid(), 9)", killed, hermes.LostDied),
 		lost("a kernel that ends without a word", nil, "import os\nprint('on', flush=True)\nos._exit(0)", died, hermes.LostDied),
 		lost("P124 P125 a kernel that talks nonsense to its host", nil,
