@@ -265,6 +265,9 @@ func (x *session) account(r *run, err error) {
 		state.Reason = LostReset
 	}
 	if o != nil {
+		if state.StateLost && !state.StateReset {
+			r.warnings = append(r.warnings, "the state of earlier cells is gone: "+state.Reason.before())
+		}
 		x.lost, x.asked = "", false
 	}
 	if x.world == nil {
@@ -280,9 +283,22 @@ func (x *session) account(r *run, err error) {
 			x.world.kernel.Store(nil)
 			x.lost = lossOf(err)
 			state.StateLost, state.Reason = true, x.lost
+			r.warnings = append(r.warnings, "the session's state is lost: its Python process has ended with this cell")
 		}
 	}
 	state.Ended = x.world.living() == nil
+}
+
+// before says to a cell why the state was lost that earlier ones had made.
+func (l Loss) before() string {
+	texts := map[Loss]string{
+		LostTimeout: "one of them ran out of time", LostInterrupted: "one of them was interrupted",
+		LostReset: "the session was reset", LostIdle: "the session was idle for too long",
+		LostEvicted: "other sessions needed the room", LostDied: "the session's Python process died",
+		LostTarget:      "another interpreter, backend or target is asked for",
+		LostEnvironment: "the session's environment ended", LostServer: "the server that kept the session ended",
+	}
+	return texts[l]
 }
 
 // lossOf is why a kernel ended in a cell that err ended.

@@ -326,7 +326,11 @@ func TestSessionsKernelKilled(t *testing.T) {
 			pid := c.pid("a")
 			kill(t, pid)
 			testenv.Eventually(t, "the end is known", func() bool { return c.pid("a") == 0 })
-			c.state(c.prints("a", "print('well')", "well\n"), hermes.KernelState{Session: "a", ExecutionCount: 1, StateLost: true, Reason: hermes.LostDied})
+			r = c.prints("a", "print('well')", "well\n")
+			c.state(r, hermes.KernelState{Session: "a", ExecutionCount: 1, StateLost: true, Reason: hermes.LostDied})
+			if r.Warning != "the state of earlier cells is gone: the session's Python process died" {
+				t.Error(r.Warning)
+			}
 			c.state(c.run("a", "1"), hermes.KernelState{Session: "a", ExecutionCount: 2, Reused: true})
 		})
 	}
