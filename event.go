@@ -83,13 +83,24 @@ func (e Event) fields() any {
 	return h
 }
 
-// emitter hands events to the caller, one at a time. Its methods may be called concurrently.
+// What is held back of output, so that print("x") is one event although Python writes it in two
+// pieces.
+const (
+	gather     = 10 * time.Millisecond
+	maxGathers = 64 << 10 // bytes
+)
+
+// emitter hands events to the caller, one at a time and in their order. Its methods may be called
+// concurrently.
 type emitter struct {
 	start  time.Time
 	events func(Event) // nil: nobody listens
 
-	mu   sync.Mutex
-	over bool // the result has been told: nothing may follow
+	mu    sync.Mutex
+	held  *Event // output that more may be added to
+	text  []byte // of held
+	timer *time.Timer
+	over  bool // the result has been told: nothing may follow
 }
 
 func (e *emitter) emit(event Event) {
@@ -101,8 +112,44 @@ func (e *emitter) emit(event Event) {
 	if e.over {
 		return
 	}
-	e.over = event.Type == EventResult
 	event.Time = time.Since(e.start).Seconds()
+	if event.Type == EventStdout || event.Type == EventStderr {
+		e.hold(event)
+		return
+	}
+	e.release()
+	e.over = event.Type == EventResult
+	e.events(event)
+}
+
+// hold keeps output for a moment.
+func (e *emitter) hold(event Event) {
+	if e.held != nil && (e.held.Type != event.Type || len(e.text)+len(event.Text) > maxGathers) {
+		e.release()
+	}
+	e.text = append(e.text, event.Text...)
+	if e.held != nil {
+		return
+	}
+	e.held = &event
+	e.timer = time.AfterFunc(gather, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.held == &event {
+			e.release()
+		}
+	})
+}
+
+// release hands over what is held.
+func (e *emitter) release() {
+	if e.held == nil {
+		return
+	}
+	e.timer.Stop()
+	event := *e.held
+	event.Text = string(e.text)
+	e.held, e.text = nil, e.text[:0]
 	e.events(event)
 }
 

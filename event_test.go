@@ -102,3 +102,20 @@ func TestWriters(t *testing.T) {
 		}
 	})
 }
+
+// Python writes the line end of print by itself when it does not buffer.
+func TestOutputIsGathered(t *testing.T) {
+	e := open(t, options(t, "local"))
+	var got []string
+	e.Run(t.Context(), hermes.Script{
+		Code:   []byte("import os\nfor s in 'x', '\\n', 'y': os.write(1, s.encode())"),
+		Stream: true, Events: func(e hermes.Event) {
+			if e.Text != "" {
+				got = append(got, e.Text)
+			}
+		},
+	})
+	if text := strings.Join(got, ""); text != "x\ny" || len(got) == 3 {
+		t.Errorf("events %q", got)
+	}
+}
