@@ -291,3 +291,33 @@ func TestCall(t *testing.T) {
 		}
 	})
 }
+
+// A module beside the script comes before the run's own: the result says so.
+func TestShadowedTools(t *testing.T) {
+	o := options(t, "local")
+	e := open(t, o)
+	dir := t.TempDir()
+	script := filepath.Join(dir, "script.py")
+	if err := os.WriteFile(script, []byte("import hermes_tools"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := e.Run(t.Context(), hermes.Script{File: script}); r.Warning != "" {
+		t.Errorf("warning %q", r.Warning)
+	}
+	shadow := filepath.Join(dir, "hermes_tools.py")
+	if err := os.WriteFile(shadow, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link.py")
+	if err := os.Symlink(script, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{script, link} {
+		if r := e.Run(t.Context(), hermes.Script{File: file}); !strings.Contains(r.Warning, shadow) {
+			t.Errorf("%s: warning %q", file, r.Warning)
+		}
+	}
+	if r := e.Run(t.Context(), hermes.Script{Code: []byte("import hermes_tools")}); r.Warning != "" {
+		t.Errorf("warning %q", r.Warning)
+	}
+}

@@ -67,6 +67,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	if r.source, err = readSource(r.script, r.env.options.Dir, r.env.Info().SameHost); err != nil {
 		return err
 	}
+	r.warnings = append(r.warnings, shadowing(r.source.inPlace)...)
 	leave, err := r.env.enter()
 	if err != nil {
 		return err

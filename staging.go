@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,6 +27,24 @@ func (e *Env) stage(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("stage %s: %w", stubName, err)
 	}
 	return dir, nil
+}
+
+// shadowing warns of a module beside a script run in place that Python takes for the run's own: the
+// directory of the script comes first.
+func shadowing(script string) []string {
+	if script == "" {
+		return nil
+	}
+	if real, err := filepath.EvalSymlinks(script); err == nil {
+		script = real // as Python does
+	}
+	for _, name := range []string{stubName, "hermes_tools/__init__.py"} {
+		found := filepath.Join(filepath.Dir(script), name)
+		if _, err := os.Stat(found); err == nil {
+			return []string{found + " stands in for the hermes_tools of this run, so that tool calls may fail: rename or remove it"}
+		}
+	}
+	return nil
 }
 
 // home is where a script runs that is staged in a directory.
