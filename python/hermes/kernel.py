@@ -257,9 +257,9 @@ def _reload_tools() -> None:
     Functions that a cell has kept under other names stay; the host refuses their calls."""
     import importlib
 
+    importlib.invalidate_caches()  # the directory may have been listed before the file was there
     module = sys.modules.get("hermes_tools")
     if module is None:
-        importlib.invalidate_caches()
         return
     for name in [n for n in vars(module) if not n.startswith("_")]:
         delattr(module, name)
