@@ -78,6 +78,9 @@ type lostError struct{ error }
 
 // Error says so.
 func (e lostError) Error() string {
+	if errors.Is(e.error, backend.ErrNoExitStatus) { // which says so itself
+		return "the script was lost: " + e.error.Error()
+	}
 	return "the script was lost: no exit status was delivered: " + e.error.Error()
 }
 
