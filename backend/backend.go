@@ -127,8 +127,15 @@ type Process interface {
 	// included. Signalling a process that has ended is no error.
 	Signal(ctx context.Context, sig Signal) error
 
-	// Wait waits until the process has ended, its descendants are gone (but see Cmd.Linger) and
-	// all output is written. It returns nil for status 0, *ExitError for any other, and
+	// Ended is closed when the process has ended and its descendants are gone (but see Cmd.Linger).
+	// Output may still be on its way to a writer that is slow.
+	Ended() <-chan struct{}
+
+	// Exit tells how the process ended, as Wait does, without waiting for its output. Valid after
+	// Ended.
+	Exit() error
+
+	// Wait waits until the process has ended, its descendants are gone and all output is written. It returns nil for status 0, *ExitError for any other, and
 	// ErrNoExitStatus or ErrUnavailable when none was delivered. It may be called any number of
 	// times. When ctx ends first it returns the cause and the process goes on.
 	Wait(ctx context.Context) error

@@ -16,6 +16,10 @@ type Stop struct {
 // link to a remote one may be frozen.
 const killWait = 10 * time.Second
 
+// outputWait bounds the wait for the output of a process that was ended: its reader may have stalled,
+// and the time is over.
+const outputWait = time.Second
+
 // Run starts cmd and waits for it. When ctx ends first, stop is asked (nil: kill at once) how to
 // end the process, and the error is the cause of ctx. The process is returned even with an error,
 // unless it did not start, so that the caller can ask what it printed.
@@ -37,25 +41,30 @@ func Run(ctx context.Context, s Starter, cmd Cmd, stop func(cause error) Stop) (
 	return p, cause
 }
 
-// end signals, waits, kills and waits again. Its errors say only that the process or its
+// end signals, waits, kills and waits again, and waits for the output. Its errors say only that the process or its
 // environment is gone already, which is what was wanted.
 func end(ctx context.Context, p Process, how Stop) {
-	if how.Grace > 0 {
-		sig := how.Signal
-		if sig == 0 {
-			sig = Terminate
-		}
-		graceful, cancel := context.WithTimeout(ctx, how.Grace)
-		_ = p.Signal(graceful, sig)
-		_ = p.Wait(graceful)
-		over := graceful.Err() == nil
-		cancel()
-		if over {
-			return
-		}
+	sig := how.Signal
+	if sig == 0 {
+		sig = Terminate
 	}
-	final, cancel := context.WithTimeout(ctx, killWait)
+	if how.Grace <= 0 || !signalled(ctx, p, sig, how.Grace) {
+		signalled(ctx, p, Kill, killWait)
+	}
+	written, cancel := context.WithTimeout(ctx, outputWait)
 	defer cancel()
-	_ = p.Signal(final, Kill)
-	_ = p.Wait(final)
+	_ = p.Wait(written)
+}
+
+// signalled sends sig and tells whether the process ended within the limit.
+func signalled(ctx context.Context, p Process, sig Signal, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	_ = p.Signal(ctx, sig)
+	select {
+	case <-p.Ended():
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

@@ -71,7 +71,7 @@ func (o *oneShot) Exec(ctx context.Context, c Cell) (*Outcome, error) {
 	if p == nil {
 		return nil, ended(ctx, fmt.Errorf("start the script: %w", err))
 	}
-	return outcome(ctx, p, err)
+	return outcome(p, err)
 }
 
 // Close implements Executor: nothing is kept between cells.
@@ -98,20 +98,16 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// statusWait bounds the wait for the status of a process that Run has ended. It is there already
-// unless the process could not be ended.
-const statusWait = time.Second
-
 // outcome gathers how p ended. Why is what Run said.
-func outcome(ctx context.Context, p backend.Process, why error) (*Outcome, error) {
-	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), statusWait)
-	defer cancel()
-	status := p.Wait(late)
-	if status != nil && late.Err() != nil { // it could not be ended: there is nothing to ask it
+func outcome(p backend.Process, why error) (*Outcome, error) {
+	select {
+	case <-p.Ended():
+	default: // it could not be ended: there is nothing to ask it
 		return &Outcome{}, why
 	}
 	o := &Outcome{Survivors: p.Survivors()}
 	o.Stdout, o.Stderr = p.Output()
+	status := p.Exit()
 	o.Delivered = status == nil || errors.As(status, &o.Exit)
 	if exit := (*backend.ExitError)(nil); errors.As(why, &exit) {
 		why = nil

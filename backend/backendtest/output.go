@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ func outputCases() []testCase {
 		{"output streamed while it runs", outputLive},
 		{"output discarded but counted", outputDiscarded},
 		{"output to a slow writer slows nothing else", outputSlow},
+		{"output to a writer that is stuck delays Wait alone", outputStuck},
 		{"output to a writer that fails", outputFails},
 		{"output of a process that closed its streams", outputClosed},
 	}
@@ -35,6 +37,44 @@ func outputShared(ctx context.Context, e *env) {
 	}
 	if got := both.String(); got != want.String() {
 		e.Errorf("the order is not kept: %.200q…, %d bytes", got, len(got))
+	}
+}
+
+// outputStuck: whoever ends a run has to know that its process is gone, whatever its reader does.
+func outputStuck(ctx context.Context, e *env) {
+	stuck := newGate()
+	free := sync.OnceFunc(func() { close(stuck.open) })
+	defer free()
+	cmd := e.py("import os\nwhile True: os.write(1, b'x' * 65536)")
+	cmd.Stdout = stuck
+	p, err := e.Start(ctx, cmd)
+	if err != nil {
+		e.Fatal(err)
+	}
+	select {
+	case <-stuck.reached:
+	case <-ctx.Done():
+		e.Fatal("nothing was written")
+	}
+	if err := p.Signal(ctx, backend.Kill); err != nil {
+		e.Fatal(err)
+	}
+	select {
+	case <-p.Ended():
+	case <-ctx.Done():
+		e.Fatal("the process did not end")
+	}
+	if exit := (*backend.ExitError)(nil); !errors.As(p.Exit(), &exit) || exit.Signal != backend.Kill {
+		e.Errorf("exit: %v", p.Exit())
+	}
+	over, cancel := context.WithCancelCause(ctx)
+	cancel(errors.New("no longer"))
+	if err := p.Wait(over); err == nil || err.Error() != "no longer" {
+		e.Errorf("wait for a stuck writer: %v", err)
+	}
+	free()
+	if err := p.Wait(ctx); !errors.As(err, new(*backend.ExitError)) {
+		e.Errorf("wait: %v", err)
 	}
 }
 

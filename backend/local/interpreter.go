@@ -24,7 +24,7 @@ func candidates(cfg Config) ([]candidate, error) {
 		if err != nil {
 			return nil, err
 		}
-		return []candidate{{path, "--python"}}, nil
+		return []candidate{{path, "asked for"}}, nil
 	}
 	var list []candidate
 	environments := []string{"VIRTUAL_ENV", "CONDA_PREFIX"}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -28,6 +29,8 @@ type pipe struct {
 	path string
 	out  *keep.Writer
 	done chan struct{} // closed when all that the process wrote is with its writer
+
+	taken atomic.Int64 // bytes read
 
 	mu       sync.Mutex
 	requests []request
@@ -65,7 +68,7 @@ func (p *pipe) read() {
 	buf := make([]byte, pipeBuffer)
 	for {
 		n, err := p.f.Read(buf)
-		_, _ = p.out.Write(buf[:n])
+		p.take(buf[:n])
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			if p.answer(buf) {
@@ -74,6 +77,21 @@ func (p *pipe) read() {
 		case err != nil: // the end, or closed
 			return
 		}
+	}
+}
+
+func (p *pipe) take(b []byte) {
+	p.taken.Add(int64(len(b)))
+	_, _ = p.out.Write(b) // never fails: the error comes at the end
+}
+
+// counted is how much was read: exact when done is closed.
+func (p *pipe) counted() backend.Counts {
+	select {
+	case <-p.done:
+		return p.counts
+	default:
+		return backend.Counts{Total: p.taken.Load()}
 	}
 }
 
@@ -96,7 +114,7 @@ func (p *pipe) answer(buf []byte) bool {
 	p.mu.Unlock()
 	for left := p.waiting(); left > 0; {
 		n, err := p.f.Read(buf[:min(left, len(buf))])
-		_, _ = p.out.Write(buf[:n])
+		p.take(buf[:n])
 		left -= n
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			_ = p.f.SetReadDeadline(time.Time{}) // somebody else asks, who comes next

@@ -164,15 +164,14 @@ func (p *process) insist() {
 	}
 }
 
-// Output returns the exact counts.
+// Output returns the counts: exact after Wait, and what was read so far before that.
 func (p *process) Output() (stdout, stderr backend.Counts) {
-	<-p.done
 	stdout, stderr = p.Process.Output()
 	if p.stdout != nil {
-		stdout = p.stdout.counts
+		stdout = p.stdout.counted()
 	}
 	if p.stderr != nil {
-		stderr = p.stderr.counts
+		stderr = p.stderr.counted()
 	}
 	return stdout, stderr
 }

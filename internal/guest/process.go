@@ -416,6 +416,15 @@ func (p *process) Wait(ctx context.Context) error {
 	return p.err
 }
 
+// Ended is closed when the process has ended.
+func (p *process) Ended() <-chan struct{} { return p.ended }
+
+// Exit tells how it ended.
+func (p *process) Exit() error {
+	<-p.ended
+	return p.err
+}
+
 // Output returns the exact counts.
 func (p *process) Output() (stdout, stderr backend.Counts) {
 	<-p.ended
