@@ -151,14 +151,16 @@ class Kernel:
             _reload_tools()
 
     def _go(self, path: bytes) -> None:
-        """Goes to the directory of the cell, which takes the place of the one before on sys.path."""
+        """Goes to the directory of the cell, which takes the place of the one before on sys.path.
+        Those of the user's own PYTHONPATH stand behind that one and stay."""
         try:
             os.chdir(path)
         except OSError:
             self._refused = path
             raise
-        before, now = os.fsdecode(self._dir), os.fsdecode(path)
-        sys.path[:] = [now if p == before else p for p in sys.path]
+        before = os.fsdecode(self._dir)
+        if before in sys.path and before != os.path.dirname(self._definitions.path):
+            sys.path[sys.path.index(before)] = os.fsdecode(path)
         self._dir = path
 
     def _compile(self, source: bytes, name: str) -> CodeType:

@@ -262,6 +262,13 @@ class KernelTest(unittest.TestCase):
         code, text = self.kernel.cell("print(hermes_tools.two(), hasattr(hermes_tools, 'one'))", tools_changed=1)
         self.assertEqual((code, text), (0, "2 False\n"))
 
+    def test_a_directory_that_is_not_there_runs_nothing(self):
+        self.kernel.cell("import os; here = os.getcwd()")
+        self.kernel.send("print('ran')", dir="/nowhere")
+        done = self.kernel.receive()
+        self.assertEqual((frames.text(done, "refused"), frames.number(done, "cell")), ("/nowhere", 2))
+        self.check("print(os.getcwd() == here)", "True\n")
+
     def test_shadowing_modules_break_nothing(self):
         for name in ("json", "socket", "struct", "traceback", "ast", "linecache"):
             with open(os.path.join(self.folder, name + ".py"), "w") as f:
