@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ErrUnsafe means that a file names commands or tools and can be changed by others than its owner
-// and root. It is refused, as ssh refuses its configuration.
+// ErrUnsafe means that a file names commands or tools, or readmits secrets, and can be changed by
+// others than its owner and root. It is refused, as ssh refuses its configuration.
 var ErrUnsafe = errors.New("others may write to it")
 
 // masked stands for a secret in messages and listings.

@@ -33,6 +33,9 @@ func (l *loader) file() {
 	if errors.Is(err, fs.ErrNotExist) && !asked {
 		return
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w: set HERMES_HOME to a directory of your own, or --config to a file that you can read", err)
+	}
 	if err != nil {
 		l.fail(&FileError{Path: name, Err: err})
 		return
@@ -69,18 +72,11 @@ func (l *loader) fileName() (name string, asked bool) {
 // readFile reads a file and tells whether only its owner and root can change it. It looks at the
 // file that it opened, so that nothing can be put in its place between check and use.
 func readFile(name string) (data []byte, safe bool, err error) {
-	f, err := os.Open(name) //nolint:gosec // the name is the user's own
+	f, info, err := openRegular(name)
 	if err != nil {
 		return nil, false, cause(err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, false, cause(err)
-	}
-	if info.IsDir() {
-		return nil, false, errors.New("is a directory, want a file")
-	}
 	data, err = io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, false, cause(err)
@@ -89,6 +85,25 @@ func readFile(name string) (data []byte, safe bool, err error) {
 		return nil, false, errors.New("is larger than 16 MiB")
 	}
 	return data, ownerOnly(info), nil
+}
+
+// openRegular opens a file and nothing else: a FIFO without a writer would have it wait for ever.
+func openRegular(name string) (*os.File, fs.FileInfo, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case info.IsDir():
+		err = errors.New("is a directory, want a file")
+	case !info.Mode().IsRegular():
+		err = errors.New("is no regular file")
+	default:
+		return f, info, nil
+	}
+	return nil, nil, errors.Join(err, f.Close())
 }
 
 // cause is an error of a file without the path, which the caller tells.
@@ -145,7 +160,7 @@ func position(data []byte, at int) (line, column int) {
 type document struct {
 	*loader
 	name     string
-	commands []string // the keys that name commands or tools
+	commands []string // the keys that name commands or tools, or readmit secrets
 }
 
 // place is where a node is, for people.
@@ -262,6 +277,8 @@ func (d *document) tools(name, node *yaml.Node) {
 	if d.loaded.Settings.OperatorTools != nil {
 		d.commands = append(d.commands, "tools")
 		d.loaded.origins["tools"] = d.place(name)
+		d.loaded.Notes = append(d.loaded.Notes,
+			fmt.Sprintf("%s:%d: tools: scripts do not get the tools of the operator in this version", d.name, name.Line))
 	}
 }
 

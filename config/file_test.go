@@ -171,7 +171,8 @@ tools:
 	}
 }
 
-// TestFileSafety covers what others may write to: refused if it names commands or tools.
+// TestFileSafety covers what others may write to: refused if it names commands or
+// tools, or readmits secrets.
 func TestFileSafety(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("modes say nothing on Windows")
@@ -187,6 +188,8 @@ func TestFileSafety(t *testing.T) {
 		{"tools, readable", "tools: {mine: {command: x}}\n", 0o644, false},
 		{"python", "code_execution: {python: /tmp/python}\n", 0o666, true},
 		{"enabled tools", "code_execution: {tools: [terminal]}\n", 0o666, true},
+		{"readmitted secrets", "terminal: {env_passthrough: [MY_TOKEN]}\n", 0o666, true},
+		{"forwarded secrets", "terminal: {docker_forward_env: [MY_TOKEN]}\n", 0o666, true},
 		{"harmless", harmless, 0o666, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -318,6 +321,13 @@ func TestFileThatCannotBeRead(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
+	t.Run("no regular file", func(t *testing.T) {
+		in := input(t)
+		in.File = os.DevNull
+		if _, err := Load(in); err == nil || !strings.Contains(err.Error(), "is no regular file") {
+			t.Errorf("error %v", err)
+		}
+	})
 	t.Run("too large", func(t *testing.T) {
 		in := input(t)
 		in.File = write(t, "")
@@ -326,6 +336,14 @@ func TestFileThatCannotBeRead(t *testing.T) {
 		}
 		if _, err := Load(in); err == nil || !strings.Contains(err.Error(), "larger than 16 MiB") {
 			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("a home that does not exist", func(t *testing.T) {
+		in := input(t)
+		in.Environ["HOME"] = filepath.Join(t.TempDir(), "nowhere")
+		l := load(t, in)
+		if l.Settings.Home != "" || len(l.Settings.Warnings) != 1 || !strings.Contains(l.Settings.Warnings[0], "set HERMES_HOME") {
+			t.Errorf("home %q, warnings %q", l.Settings.Home, l.Settings.Warnings)
 		}
 	})
 	t.Run("no home", func(t *testing.T) {

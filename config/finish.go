@@ -11,15 +11,26 @@ import (
 // finish checks and completes what depends on several keys.
 func (l *loader) finish() {
 	s := &l.loaded.Settings
-	if offered := l.in.Backends; offered != nil && !slices.Contains(offered, s.Backend) {
-		l.errs.Errors = append(l.errs.Errors, &ValueError{
-			Key: "terminal.backend", Value: s.Backend, Origin: l.loaded.Origin("terminal.backend"),
-			Err: fmt.Errorf("backend %q is not offered: want %s", s.Backend, strings.Join(offered, ", ")),
-		})
-	}
+	l.backend(s)
 	l.host(s)
 	l.cwd(s)
 	l.timezone(s)
+}
+
+// backend refuses one that is not on offer.
+func (l *loader) backend(s *Settings) {
+	offered := l.in.Backends
+	if offered == nil || slices.Contains(offered, s.Backend) {
+		return
+	}
+	what := "is not known"
+	if slices.Contains([]string{"local", "docker", "ssh"}, s.Backend) {
+		what = "comes in a later version"
+	}
+	l.errs.Errors = append(l.errs.Errors, &ValueError{
+		Key: "terminal.backend", Value: s.Backend, Origin: l.loaded.Origin("terminal.backend"),
+		Err: fmt.Errorf("backend %q %s: want %s", s.Backend, what, strings.Join(offered, ", ")),
+	})
 }
 
 // host splits what was said of the SSH host: a user and a port in it are the more specific ones.

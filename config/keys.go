@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // key is one setting: where it can be said, how it is read, and how it is told.
@@ -19,7 +20,7 @@ type key struct {
 	help    string
 
 	secret  bool // never shown; may come from a file that the key or variable with _file names
-	command bool // names a command or a tool: not believed from a file that others may write to
+	command bool // names a command or a tool, or readmits secrets: not believed from a file that others may write to
 	adds    bool // places add to each other instead of the highest winning
 
 	apply func(s *Settings, v value) error
@@ -256,7 +257,7 @@ func placeKeys() []key {
 		}, plain, text, func(s *Settings) *string { return &s.Cwd }),
 		cwdKey(),
 		list(key{
-			name: "terminal.env_passthrough", want: "list of names", example: "[TENOR_API_KEY]", adds: true,
+			name: "terminal.env_passthrough", want: "list of names", example: "[TENOR_API_KEY]", adds: true, command: true,
 			help: "variables that scripts get although the filter drops them",
 		}, ",", func(s *Settings) *[]string { return &s.EnvPassthrough }),
 		envKey(),
@@ -299,6 +300,9 @@ func envKey() key {
 			if err != nil {
 				return err
 			}
+			if !v.variable && v.node == nil {
+				items = v.texts // with the spaces of values
+			}
 			for _, item := range items {
 				if err := addEnv(s, item); err != nil {
 					return err
@@ -314,8 +318,10 @@ func envKey() key {
 func addEnv(s *Settings, item string) error {
 	name, text, set := strings.Cut(item, "=")
 	switch {
-	case name == "" || strings.ContainsAny(name, "\x00"):
-		return fmt.Errorf("%q is neither NAME nor NAME=value", item)
+	case name == "":
+		return fmt.Errorf("%q has no name before =: want NAME or NAME=value", "="+masked)
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
+		return fmt.Errorf("%q is no name of a variable: want NAME or NAME=value", name)
 	case strings.ContainsRune(text, 0):
 		return fmt.Errorf("the value of %s holds a NUL", name)
 	case !set:

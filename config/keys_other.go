@@ -47,7 +47,7 @@ func otherKeys() []key {
 func operatorKey() key {
 	return key{
 		name: "tools", want: "mapping of names to tools", command: true,
-		help: "tools of the operator; none may be called `execute_code` or `delegate_task`",
+		help: "tools of the operator, which scripts do not get yet; none may be called `execute_code` or `delegate_task`",
 		show: func(s *Settings) string { return strings.Join(slices.Sorted(maps.Keys(s.OperatorTools)), ",") },
 	}
 }

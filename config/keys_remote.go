@@ -31,7 +31,7 @@ func dockerKeys() []key {
 			help: "variables that containers get; listings show the names",
 		}, func(s *Settings) *map[string]string { return &s.Docker.Env }),
 		list(key{
-			name: "terminal.docker_forward_env", want: "list of names", example: "[HTTP_PROXY]",
+			name: "terminal.docker_forward_env", want: "list of names", example: "[HTTP_PROXY]", command: true,
 			help: "variables of this machine that containers get",
 		}, ",", func(s *Settings) *[]string { return &s.Docker.ForwardEnv }),
 		scalar(key{

@@ -1,6 +1,10 @@
 package config
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -120,9 +124,31 @@ func (l *loader) home(s *Settings) {
 	if s.Home = l.path(l.in.Home); s.Home != "" {
 		return
 	}
-	if s.Home = Home(l.in.Environ, l.in.Dir); s.Home == "" {
-		s.Warnings = append(s.Warnings, "no home directory is known: set HERMES_HOME to have a configuration and spill files")
+	s.Home = Home(l.in.Environ, l.in.Dir)
+	trouble := ""
+	switch {
+	case s.Home == "":
+		trouble = "no home directory is known"
+	case l.in.Environ["HERMES_HOME"] == "":
+		trouble = barred(s.Home)
 	}
+	if trouble != "" {
+		s.Home = ""
+		s.Warnings = append(s.Warnings, trouble+": set HERMES_HOME to have a configuration and spill files")
+	}
+}
+
+// barred tells why the default home cannot be used, "" if it can. A home directory that is not there
+// is not made: it is a mistake, or meant.
+func barred(home string) string {
+	dir := filepath.Dir(home)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "the home directory " + dir + " does not exist or cannot be reached"
+	}
+	if _, err := os.Lstat(filepath.Join(home, "config.yaml")); errors.Is(err, fs.ErrPermission) {
+		return "the home directory " + dir + " or " + filepath.Base(home) + " in it may not be entered"
+	}
+	return ""
 }
 
 // path makes a path of the host absolute.
@@ -182,9 +208,22 @@ func (l *loader) flags() {
 	}
 	for _, k := range l.loaded.keys {
 		if texts, ok := given[k.flag]; ok && k.flag != "" {
-			l.apply(k, "flag --"+k.flag, value{texts: texts})
+			l.flag(k, texts)
 		}
 	}
+}
+
+// flag applies one flag. Only a list of tools may be empty: the empty value of another is a variable
+// of the caller's that was not set, not a wish for the default.
+func (l *loader) flag(k key, texts []string) {
+	origin := "flag --" + k.flag
+	for _, text := range texts {
+		if strings.TrimSpace(text) == "" && k.flag != "tools" {
+			l.mistake(k, origin, text, fmt.Errorf("%q is empty: want %s", text, strings.ReplaceAll(k.want, "`", "")))
+			return
+		}
+	}
+	l.apply(k, origin, value{texts: texts})
 }
 
 // apply gives one value to one key.

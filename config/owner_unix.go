@@ -8,6 +8,9 @@ import (
 	"syscall"
 )
 
+// nonBlocking has open return at once, whatever the file is.
+const nonBlocking = syscall.O_NONBLOCK
+
 // ownerOnly tells whether nobody but the owner can write to a file, and the owner is the user or
 // root.
 func ownerOnly(info fs.FileInfo) bool {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -102,7 +101,7 @@ func requiredName(item *yaml.Node) (string, error) {
 
 // skillFile reads the skill at path.
 func skillFile(path string) ([]string, error) {
-	f, err := os.Open(path)
+	f, _, err := openRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, cause(err))
 	}
