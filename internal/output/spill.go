@@ -154,6 +154,9 @@ func (f *spill) finish(cut bool) (path string, truncated bool, err error) {
 	f.cut = f.cut || cut
 	if err := f.end(); err != nil {
 		f.remove()
+		if e, ok := errors.AsType[*fs.PathError](err); ok {
+			err = e.Err // its path is ours
+		}
 		return "", false, fmt.Errorf("write %s: %w", filepath.Join(f.path, f.temp), err)
 	}
 	name := hex.EncodeToString(f.sum.Sum(nil)) + ".txt"
