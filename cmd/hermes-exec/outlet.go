@@ -9,9 +9,12 @@ import (
 
 // outlet is the program's stdout. When nobody reads it any more (hermes-exec … | head) or the disk
 // is full, the first failed write calls broken, so that the run ends instead of talking to nobody;
-// later writes are swallowed. It is safe for concurrent use.
+// later writes are swallowed. It is safe for concurrent use: a write that is stuck, because the reader
+// has stalled, holds up other writes only.
 type outlet struct {
 	w io.Writer
+
+	writing sync.Mutex
 
 	mu     sync.Mutex
 	broken func(error)
@@ -20,20 +23,26 @@ type outlet struct {
 
 // Write writes, or discards if writing failed before.
 func (o *outlet) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.err != nil {
+	o.writing.Lock()
+	defer o.writing.Unlock()
+	if o.failed() {
 		return len(p), nil
 	}
 	n, err := o.w.Write(p)
 	if err == nil {
 		return n, nil
 	}
+	o.fail(err)
+	return len(p), nil
+}
+
+func (o *outlet) fail(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.err = err
 	if o.broken != nil {
 		o.broken(err)
 	}
-	return len(p), nil
 }
 
 // onBroken sets what the first failed write calls, and calls it at once if that has happened.
