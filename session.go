@@ -176,16 +176,23 @@ func (x *session) cell(ctx context.Context, cancel context.CancelCauseFunc, o Op
 	}
 	x.notice()
 	err := x.attempt(ctx, cancel, o, r)
-	if r.outcome == nil && gone(err) && ctx.Err() == nil { // it was lost before the cell began
+	if r.outcome == nil && x.lostWorld(r, err) && ctx.Err() == nil { // nothing of the cell has run
 		x.drop(LostEnvironment)
 		err = x.attempt(ctx, cancel, o, r)
 	}
-	x.account(r, ended(ctx, err))
-	if gone(ended(ctx, err)) {
+	if err != nil { // one that came to its end has, whatever ended at that moment
+		err = ended(ctx, err)
+	}
+	x.account(r, err)
+	if x.lostWorld(r, err) {
 		x.drop(LostEnvironment)
 	}
 	return err
 }
+
+// lostWorld tells whether err says that the cell's world is gone, and not that it could not be
+// opened: then there may be another, with state in it.
+func (*session) lostWorld(r *run, err error) bool { return r.env != nil && gone(err) }
 
 // gone tells whether err says that there is no environment any more.
 func gone(err error) bool {

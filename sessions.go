@@ -101,7 +101,7 @@ func (s *Sessions) cell(ctx context.Context, name string, o Options, r *run, res
 	defer x.yield()
 	r.script.Spills = x.begin(cancel, r.script.Spills)
 	defer x.finish()
-	return ended(ctx, x.cell(ctx, cancel, o, r, reset))
+	return x.cell(ctx, cancel, o, r, reset)
 }
 
 // conclude makes the result of a cell. Err is why it did not end by itself.
@@ -284,7 +284,10 @@ func (s *Sessions) Losses() map[string]Loss {
 func (s *Sessions) Lose(name string, why Loss) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if x := s.find(name); !s.closed && x.world == nil && !x.opening {
+	if s.closed {
+		return
+	}
+	if x := s.find(name); x.world == nil && !x.opening {
 		x.lost = why
 	}
 }

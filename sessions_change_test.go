@@ -5,6 +5,7 @@ package hermes_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"os"
@@ -74,9 +75,13 @@ func venv(t *testing.T) string {
 // A target that cannot be opened, and other mistakes, cost no state.
 func TestSessionsMistakes(t *testing.T) {
 	c := newCells(t, "local")
+	c.options.Openers["down"] = func(context.Context, *url.URL) (backend.Backend, error) {
+		return nil, fmt.Errorf("%w: nobody answers", backend.ErrUnavailable)
+	}
 	c.prints("a", "x = 1", "")
 	for name, change := range map[string]func(o *hermes.Options){
 		"no backend":   func(o *hermes.Options) { o.Settings.Backend = "nowhere" },
+		"not there":    func(o *hermes.Options) { o.Settings.Backend = "down" },
 		"no python":    func(o *hermes.Options) { o.Settings.Python = "/nowhere/python3" },
 		"no directory": func(o *hermes.Options) { o.Settings.Cwd = "/nowhere" },
 	} {
