@@ -148,6 +148,12 @@ func (x *session) drop(why Loss) {
 // end ends the session, which nobody can find any more, with what runs.
 func (x *session) end(why string) {
 	x.over(&ending{LostInterrupted, &kernel.Interrupt{Reason: why, Kill: true}})
+	x.set.mu.Lock()
+	w := x.world
+	x.set.mu.Unlock()
+	if w != nil {
+		w.kill() // a cell that has its grace already does not hear of this
+	}
 	x.turn <- struct{}{}
 	defer x.yield()
 	x.drop(LostReset)

@@ -248,6 +248,13 @@ func (w *world) exec(ctx context.Context, r *run, dir string) error {
 	return err
 }
 
+// kill ends the kernel at once, also under a cell.
+func (w *world) kill() {
+	if k := w.living(); k != nil {
+		_ = k.Close()
+	}
+}
+
 // close ends all of it.
 func (w *world) close() {
 	w.lose(net.ErrClosed)
