@@ -15,20 +15,25 @@ import (
 // alive is the list of sessions with state, in a file: a server that was killed cannot say what it
 // held, so the next one reads it there.
 type alive struct {
-	path  string
-	codec codec
+	path     string
+	codec    codec
+	sessions *hermes.Sessions
 
-	mu   sync.Mutex
-	now  map[string]hermes.Loss // the sessions that have state; under LostIdle those that had
-	lost map[string]hermes.Loss // those of the server before, until a cell has been told
+	mu      sync.Mutex
+	pending map[string]int         // cells by session that have begun and not ended
+	written map[string]hermes.Loss // what the file says
+	over    bool                   // the file stays as it is
 }
 
-// loadAlive reads what the server before has left. A file that cannot be read tells of nothing.
-func loadAlive(path string, c codec) *alive {
-	a := &alive{path: path, codec: c, now: map[string]hermes.Loss{}, lost: map[string]hermes.Loss{}}
+// loadAlive reads what the server before has left, for the first cells of its sessions to tell. A
+// file that cannot be read tells of nothing.
+func loadAlive(path string, c codec, s *hermes.Sessions) *alive {
+	a := &alive{path: path, codec: c, sessions: s, pending: map[string]int{}}
 	data, err := os.ReadFile(path)
-	if err != nil || c.dec.Unmarshal(data, &a.lost) != nil || a.lost == nil {
-		a.lost = map[string]hermes.Loss{}
+	if err == nil && c.dec.Unmarshal(data, &a.written) == nil {
+		for name, why := range a.written {
+			s.Lose(name, why)
+		}
 	}
 	return a
 }
@@ -37,87 +42,93 @@ func loadAlive(path string, c codec) *alive {
 func (a *alive) begin(name string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if reason, ok := a.now[name]; ok && reason == hermes.LostServer {
+	a.pending[name]++
+	if a.written[name] == hermes.LostServer {
 		return nil
 	}
-	a.now[name] = hermes.LostServer
-	return a.save()
+	return a.update()
 }
 
-// tell puts into the result of a session's first cell that an earlier server took its state along,
-// and notes whether the session has state now. It may see a result twice.
-func (a *alive) tell(name string, r *hermes.Result) error {
+// done notes what a cell has left.
+func (a *alive) done(name string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	state := r.Kernel
-	if state == nil {
-		return nil // the cell did not get that far
+	if a.pending[name]--; a.pending[name] == 0 {
+		delete(a.pending, name)
 	}
-	reason, ok := a.lost[name]
-	if ok && !state.Reused && state.Reason == "" {
-		state.StateLost, state.Reason = true, reason
-	}
-	delete(a.lost, name)
-	_, known := a.now[name]
-	if state.Ended {
-		delete(a.now, name)
-	} else {
-		a.now[name] = hermes.LostServer
-	}
-	if !ok && state.Ended != known {
-		return nil // nothing has changed
-	}
-	return a.save()
+	return a.update()
 }
 
-// maxRemembered bounds the list of sessions that have lost their state. Who makes a name for every
-// call never asks what became of it.
+// look notes what has become of the sessions since.
+func (a *alive) look() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.update()
+}
+
+// finish leaves the file as it is for the next server: what ends from now on ends with this one.
+func (a *alive) finish() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.over = true
+}
+
+// clear leaves nothing to the next server: all sessions were ended on request.
+func (a *alive) clear() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.over = true
+	return a.save(nil)
+}
+
+// maxRemembered bounds the list. Who makes a name for every call never asks what became of it.
 const maxRemembered = 1000
 
-// idle notes that the kernel of a session has gone while nobody used it.
-func (a *alive) idle(name string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if reason, ok := a.now[name]; ok && reason != hermes.LostIdle {
-		a.now[name] = hermes.LostIdle
-		if len(a.now) > maxRemembered {
-			delete(a.now, name)
+// update writes the list if it has changed. The caller holds mu.
+func (a *alive) update() error {
+	if a.over {
+		return nil
+	}
+	now := a.sessions.Losses()
+	if len(now) > maxRemembered {
+		clear(now)
+	}
+	for _, info := range a.sessions.List() {
+		if info.Pid != 0 {
+			now[info.Name] = hermes.LostServer
 		}
-		_ = a.save() // the next one is told of another reason, which is no great harm
 	}
+	for name := range a.pending {
+		now[name] = hermes.LostServer
+	}
+	if maps.Equal(now, a.written) {
+		return nil
+	}
+	return a.save(now)
 }
 
-// forget drops a session that was ended on request. It tells whether there was one.
-func (a *alive) forget(name string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	_, now := a.now[name]
-	_, lost := a.lost[name]
-	delete(a.now, name)
-	delete(a.lost, name)
-	if now || lost {
-		_ = a.save()
+func (a *alive) save(now map[string]hermes.Loss) error {
+	if err := a.write(now); err != nil {
+		return fmt.Errorf("write the list of sessions: %w", err)
 	}
-	return now || lost
+	a.written = now
+	return nil
 }
 
-// save writes what the next server has to know.
-func (a *alive) save() error {
-	all := maps.Clone(a.lost)
-	maps.Copy(all, a.now)
-	if len(all) == 0 {
-		if err := os.Remove(a.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove the list of sessions: %w", err)
+func (a *alive) write(now map[string]hermes.Loss) error {
+	if len(now) == 0 {
+		if err := os.Remove(a.path); !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 		return nil
 	}
-	data, err := a.codec.enc.Marshal(all)
+	data, err := a.codec.enc.Marshal(now)
 	if err != nil {
-		return fmt.Errorf("write the list of sessions: %w", err)
+		return err
 	}
 	temp := filepath.Join(filepath.Dir(a.path), "."+filepath.Base(a.path))
 	if err := os.WriteFile(temp, data, 0o600); err != nil {
-		return fmt.Errorf("write the list of sessions: %w", err)
+		return err
 	}
 	return os.Rename(temp, a.path)
 }

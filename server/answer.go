@@ -68,10 +68,13 @@ func (s *Server) serve(c *conn, q request) error {
 		return c.send(kindDone, s.sessions.Reset(q.Name))
 	case opEnd:
 		found := s.sessions.End(q.Name)
-		return c.send(kindDone, s.alive.forget(q.Name) || found)
+		s.note(s.alive.look())
+		return c.send(kindDone, found)
 	case opStop:
 		s.stop(endAsked)
-		return errors.Join(s.sessions.Close(), c.send(kindDone, true)) // whoever asked wants nothing left
+		err := s.sessions.Close() // whoever asked wants nothing left
+		s.note(s.alive.clear())
+		return errors.Join(err, c.send(kindDone, true))
 	default:
 		return fmt.Errorf("%w: unknown request %q", errFrame, q.Op)
 	}
@@ -87,20 +90,11 @@ func (s *Server) run(c *conn, q request) error {
 	defer cancel(nil)
 	s.serving.Go(func() { s.heed(c, q.Name, cancel) })
 	defer c.SetReadDeadline(time.Now()) //nolint:errcheck // ends heed; a closed connection has ended it
-	if err := s.alive.begin(q.Name); err != nil {
-		s.log.Warn("session server: remember a session", "error", err)
-	}
-	r := s.sessions.Run(ctx, q.Name, s.options(q), s.script(c, q), q.Cell.Reset)
-	s.tell(q.Name, r)
+	s.note(s.alive.begin(q.Name))
+	r := s.sessions.Run(ctx, q.Name, s.options(q), script(c, q.Cell), q.Cell.Reset)
+	s.note(s.alive.done(q.Name))
 	_ = c.SetWriteDeadline(time.Now().Add(patience))
 	return c.send(kindResult, r)
-}
-
-// tell completes a result.
-func (s *Server) tell(name string, r *hermes.Result) {
-	if err := s.alive.tell(name, r); err != nil {
-		s.log.Warn("session server: remember a session", "error", err)
-	}
 }
 
 // heed waits for the caller's interrupts. A caller that goes away is one too.
@@ -138,21 +132,16 @@ func (s *Server) options(q request) hermes.Options {
 }
 
 // script is the cell with what shows it to the caller.
-func (s *Server) script(c *conn, q request) hermes.Script {
-	script := q.Cell.script()
-	if q.Cell.Stdout {
-		script.Stdout = writer{c, kindStdout}
+func script(c *conn, cell *cell) hermes.Script {
+	s := cell.script()
+	if cell.Stdout {
+		s.Stdout = writer{c, kindStdout}
 	}
-	if q.Cell.Stderr {
-		script.Stderr = writer{c, kindStderr}
+	if cell.Stderr {
+		s.Stderr = writer{c, kindStderr}
 	}
-	if q.Cell.Events {
-		script.Events = func(e hermes.Event) {
-			if e.Result != nil {
-				s.tell(q.Name, e.Result)
-			}
-			_ = c.send(kindEvent, e) // a caller that is gone ends the cell
-		}
+	if cell.Events {
+		s.Events = func(e hermes.Event) { _ = c.send(kindEvent, e) } // a caller that is gone ends the cell
 	}
-	return script
+	return s
 }

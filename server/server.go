@@ -109,8 +109,9 @@ func newServer(ctx context.Context, c Config, l *net.UnixListener) (*Server, err
 	}
 	s := &Server{
 		config: c, codec: codec, log: log, sessions: hermes.NewSessions(log), listener: l, socket: socket,
-		alive: loadAlive(c.Place.aliveFile(), codec), quiet: time.Now(),
+		quiet: time.Now(),
 	}
+	s.alive = loadAlive(c.Place.aliveFile(), codec, s.sessions)
 	s.life, s.end = context.WithCancelCause(ctx)
 	return s, nil
 }
@@ -146,6 +147,7 @@ func (s *Server) sweep() {
 
 // close ends what is left when no more connections come.
 func (s *Server) close() error {
+	s.alive.finish()
 	err := s.sessions.Close()
 	s.serving.Wait()
 	return err
@@ -194,7 +196,7 @@ func (s *Server) keepTime() {
 			return
 		case <-tick.C:
 		}
-		s.noteIdle()
+		s.note(s.alive.look())
 		switch {
 		case !s.ours():
 			s.stop(endCutOff)
@@ -204,12 +206,10 @@ func (s *Server) keepTime() {
 	}
 }
 
-// noteIdle looks for sessions whose kernel has gone without a cell to tell it.
-func (s *Server) noteIdle() {
-	for _, info := range s.sessions.List() {
-		if !info.Busy && info.Pid == 0 {
-			s.alive.idle(info.Name)
-		}
+// note logs that the list of sessions could not be written, which is no reason to run nothing.
+func (s *Server) note(err error) {
+	if err != nil {
+		s.log.Warn("session server: remember sessions", "error", err)
 	}
 }
 
