@@ -11,7 +11,7 @@ help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
 
 build: ## build bin/hermes-exec
-	go build -trimpath -o bin/ ./cmd/hermes-exec
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/hermes-exec
 
 demo: build ## run a real script with real tools on this tree
 	@.ci/need python3

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -73,8 +74,7 @@ func (g *Guest) boot(r *bufio.Reader) error {
 	}
 }
 
-// bootCode is a line of Python and the library. The bootstrap is a string literal in that line,
-// because the guest reads one line before it runs code of ours.
+// bootCode is a line of Python, the bootstrap that it reads and runs, and the library.
 func bootCode(opt Options) ([]byte, error) {
 	var library []byte
 	var name string
@@ -84,12 +84,20 @@ func bootCode(opt Options) ([]byte, error) {
 			return nil, err
 		}
 	}
-	var b strings.Builder
+	bootstrap := python.Bootstrap()
+	var b bytes.Buffer
 	fmt.Fprintf(&b, "BOOT=(%s,%d,%g,%s);", literal(name), len(library), opt.Lease.Seconds(), literal(opt.Library))
-	fmt.Fprintf(&b, "exec(compile(%s,'bootstrap.py','exec'))\n", literal(string(python.Bootstrap())))
+	fmt.Fprintf(&b, readBootstrap, len(bootstrap))
+	b.Write(bootstrap)
 	b.Write(library)
-	return []byte(b.String()), nil
+	return b.Bytes(), nil
 }
+
+// readBootstrap is short, for the line is read byte by byte: any() goes on until all of the bootstrap
+// is there, and ends the interpreter at EOF.
+const readBootstrap = "import os,sys;B=bytearray();N=%d;" +
+	"any(len(B)>=N or B.extend(os.read(0,N-len(B)) or sys.exit()) for _ in iter(int,1));" +
+	"exec(compile(bytes(B),'bootstrap.py','exec'))\n"
 
 // literal writes ASCII text as a Python string literal on one line.
 func literal(text string) string {

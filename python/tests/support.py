@@ -50,8 +50,12 @@ def boot_code(lease: float = 0) -> bytes:
     data = library()
     with open(os.path.join(ROOT, "bootstrap.py"), encoding="ascii") as f:
         code = f.read()
-    line = "BOOT=(%r,%d,%g,'');exec(compile(%r,'bootstrap.py','exec'))\n" % ("hermes-test.zip", len(data), lease, code)
-    return line.encode("ascii") + data
+    line = (
+        "BOOT=(%r,%d,%g,'');import os,sys;B=bytearray();N=%d;"
+        "any(len(B)>=N or B.extend(os.read(0,N-len(B)) or sys.exit()) for _ in iter(int,1));"
+        "exec(compile(bytes(B),'bootstrap.py','exec'))\n"
+    ) % ("hermes-test.zip", len(data), lease, len(code))
+    return (line + code).encode("ascii") + data
 
 
 def eventually(condition: Callable[[], Any], seconds: float = 10) -> Any:
