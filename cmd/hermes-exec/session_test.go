@@ -1,0 +1,414 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	hermes "github.com/hermes-exec/hermes-exec"
+	"github.com/hermes-exec/hermes-exec/internal/owner"
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
+)
+
+// shell calls hermes-exec as from a shell, with a HERMES_HOME and a temporary directory of its own.
+type shell struct {
+	t    *testing.T
+	dir  string
+	home string
+}
+
+// newShell returns a shell whose server has ended, with all that it made, at the end of the test.
+func newShell(t *testing.T) *shell {
+	t.Helper()
+	s := &shell{t: t, dir: testenv.TempDir(t)}
+	s.home = filepath.Join(s.dir, "home")
+	for _, dir := range []string{s.home, s.dir + "/tmp"} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if out, err := s.command("session", "end", "--all").CombinedOutput(); err != nil {
+			t.Errorf("end all: %v: %s", err, out)
+		}
+		testenv.NoProcesses(t, "TMPDIR="+s.dir+"/tmp")
+		left, _ := os.ReadDir(s.dir + "/tmp")
+		for _, entry := range left {
+			t.Errorf("left behind: %s", entry.Name())
+		}
+	})
+	return s
+}
+
+// command is a call that ends with the test. It is not killed by the test's context, whose end comes
+// before the server is told to end.
+func (s *shell) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("hermes-exec", args...)
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "HOME="+s.home, "HERMES_HOME="+s.home, "TMPDIR="+s.dir+"/tmp", "HERMES_EXEC_SERVER_IDLE=1m")
+	return cmd
+}
+
+// cell is a call that runs a cell of the session s from its stdin.
+func (s *shell) cell(code string, args ...string) *exec.Cmd {
+	cmd := s.command(append([]string{"run", "--session", "s", "--output", "json"}, args...)...)
+	cmd.Stdin = strings.NewReader(code)
+	return cmd
+}
+
+// run runs a cell to its end.
+func (s *shell) run(code string, args ...string) hermes.Result {
+	s.t.Helper()
+	var stderr bytes.Buffer
+	cmd := s.cell(code, args...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) || stderr.Len() > 0 {
+		s.t.Fatalf("%v: %s", err, stderr.String())
+	}
+	return result(s.t, string(out))
+}
+
+// start starts a cell and waits until it has made a file.
+func (s *shell) start(cmd *exec.Cmd, file string) *bytes.Buffer {
+	s.t.Helper()
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	testenv.Eventually(s.t, "the cell makes "+file, func() bool {
+		_, err := os.Stat(filepath.Join(s.dir, file))
+		return err == nil
+	})
+	return &out
+}
+
+// server is the process that holds the sessions.
+func (s *shell) server() int {
+	s.t.Helper()
+	dirs, err := filepath.Glob(s.home + "/run-*")
+	if err != nil || len(dirs) != 1 {
+		s.t.Fatalf("directories of the server: %v, %v", dirs, err)
+	}
+	m, err := owner.Read(dirs[0])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return m.PID
+}
+
+func kill(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// parentOf is the process above: of a kernel its supervisor, of that the agent.
+func parentOf(t *testing.T, pid int) int {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Skip(err)
+	}
+	parts := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	parent, err := strconv.Atoi(parts[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parent
+}
+
+// running is a cell that runs until it is ended, and says who it is.
+const running = `
+import os, subprocess, sys, time
+x = 1
+sleep = [sys.executable, "-c", "import time; time.sleep(600)", "child in " + os.getcwd()]
+subprocess.Popen(sleep, start_new_session=True)
+with open("pid.new", "w") as f:
+    f.write(str(os.getpid()))
+os.rename("pid.new", "pid")
+print("so far", flush=True)
+time.sleep(600)
+`
+
+func (s *shell) kernel() int {
+	s.t.Helper()
+	data, err := os.ReadFile(filepath.Join(s.dir, "pid"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(string(data))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return pid
+}
+
+// Whatever is killed during a cell, the caller is told, nothing survives, and the next call works
+// and knows what happened.
+func TestKilledDuringACell(t *testing.T) {
+	for name, test := range map[string]struct {
+		victim func(s *shell) int
+		kind   hermes.ErrorKind
+		reason hermes.Loss // as this cell is told
+		later  hermes.Loss // as the next one is
+	}{
+		"server": {(*shell).server, hermes.KindBackend, hermes.LostServer, hermes.LostServer},
+		"agent": {
+			func(s *shell) int { return parentOf(s.t, parentOf(s.t, s.kernel())) },
+			hermes.KindTransport, hermes.LostEnvironment, hermes.LostEnvironment,
+		},
+		"kernel": {(*shell).kernel, hermes.KindSignal, hermes.LostDied, hermes.LostDied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShell(t)
+			cmd := s.cell(running)
+			out := s.start(cmd, "pid")
+			kill(t, test.victim(s))
+			_ = cmd.Wait() // the result says more
+			r := result(t, out.String())
+			if r.Status != hermes.Failure || r.ErrorKind != test.kind || r.Kernel == nil || !r.Kernel.StateLost || r.Kernel.Reason != test.reason {
+				t.Errorf("result %+v, kernel %+v", r, r.Kernel)
+			}
+			testenv.NoProcesses(t, "child in "+s.dir)
+			next := s.run("print(2)")
+			if next.Output != "2\n" || next.Kernel == nil || next.Kernel.Reused || !next.Kernel.StateLost || next.Kernel.Reason != test.later {
+				t.Errorf("next: %+v, kernel %+v", next, next.Kernel)
+			}
+			if again := s.run("print(3)"); !again.Kernel.Reused || again.Kernel.StateLost {
+				t.Errorf("after it: kernel %+v", again.Kernel)
+			}
+		})
+	}
+}
+
+// A server that was killed between two calls is replaced, and the session told.
+func TestServerKilledBetweenCells(t *testing.T) {
+	s := newShell(t)
+	s.run("x = 1")
+	first := s.server()
+	kill(t, first)
+	r := s.run("print('x' in globals())")
+	if r.Output != "False\n" || r.Kernel.Reused || !r.Kernel.StateLost || r.Kernel.Reason != hermes.LostServer {
+		t.Errorf("%+v, kernel %+v", r, r.Kernel)
+	}
+	if s.server() == first {
+		t.Error("the server is the same")
+	}
+}
+
+// Ten first calls start one server and one kernel, and all cells run.
+func TestTenCallsAtOnce(t *testing.T) {
+	s := newShell(t)
+	counts := make([]int, 10)
+	var calls sync.WaitGroup
+	for i := range counts {
+		calls.Go(func() {
+			r := s.run("print('cell')")
+			if r.Output != "cell\n" || r.Kernel == nil {
+				t.Errorf("%+v", r)
+				return
+			}
+			counts[i] = r.Kernel.ExecutionCount
+		})
+	}
+	calls.Wait()
+	slices.Sort(counts)
+	if !slices.Equal(counts, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) {
+		t.Errorf("the cells were numbers %v of one kernel", counts)
+	}
+	servers := testenv.Processes(serveName)
+	servers = slices.DeleteFunc(servers, func(p string) bool { return !strings.Contains(p, s.home) })
+	if len(servers) != 1 {
+		t.Errorf("servers: %q", servers)
+	}
+}
+
+// Two HERMES_HOMEs know nothing of each other.
+func TestTwoHomes(t *testing.T) {
+	a, b := newShell(t), newShell(t)
+	a.run("x = 1")
+	if r := b.run("print('x' in globals())"); r.Output != "False\n" {
+		t.Errorf("%+v", r)
+	}
+	if a.server() == b.server() {
+		t.Error("one server")
+	}
+}
+
+// The path of HERMES_HOME may be longer than that of a socket.
+func TestLongHome(t *testing.T) {
+	s := newShell(t)
+	s.home = filepath.Join(s.home, strings.Repeat("long/", 30))
+	s.run("x = 1")
+	if r := s.run("print(x)"); r.Output != "1\n" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Another user of the same HERMES_HOME has a server of his own.
+func TestTwoUsers(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("another user is needed: this test runs as root")
+	}
+	setpriv := testenv.Require(t, "setpriv")
+	s := newShell(t)
+	s.run("x = 1")
+	for _, dir := range []string{s.dir, s.home, s.dir + "/tmp"} {
+		if err := os.Chmod(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.RemoveAll(s.home + "/cache"); err != nil { // root's alone
+		t.Fatal(err)
+	}
+	if err := os.Chmod(s.home+"/logs", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(s.home + "/logs/agent.log"); err != nil {
+		t.Fatal(err)
+	}
+	as := func(args ...string) *exec.Cmd {
+		cmd := s.command(args...)
+		cmd.Args = append([]string{setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", cmd.Path}, args...)
+		cmd.Path = setpriv
+		return cmd
+	}
+	if as("version").Run() != nil {
+		t.Skip("the other user cannot run the program where it lies")
+	}
+	cmd := as("run", "--session", "s", "--output", "json")
+	cmd.Stdin = strings.NewReader("import os; print(os.getuid(), 'x' in globals())")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if r := result(t, string(out)); r.Output != "65534 False\n" {
+		t.Errorf("%+v", r)
+	}
+	if out, err := as("session", "end", "--all").CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	if r := s.run("print(x)"); r.Output != "1\n" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A first signal interrupts the cell, and the caller still gets its result.
+func TestSignalInterruptsACell(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(sig.String(), func(t *testing.T) {
+			s := newShell(t)
+			cmd := s.cell(running)
+			out := s.start(cmd, "pid")
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait() // its status is checked
+			r := result(t, out.String())
+			if cmd.ProcessState.ExitCode() != 130 || r.Status != hermes.Interrupted || r.Output != "so far\n[execution interrupted]" ||
+				r.Kernel.Reason != hermes.LostInterrupted {
+				t.Errorf("%v: %+v, kernel %+v", cmd.ProcessState, r, r.Kernel)
+			}
+		})
+	}
+}
+
+// stubborn does not end at the first signal.
+const stubborn = `
+import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+` + running
+
+// A second signal does not wait for the grace of the first.
+func TestSecondSignalKillsACell(t *testing.T) {
+	s := newShell(t)
+	config := "code_execution: {kill_grace: 600}\n"
+	if err := os.WriteFile(s.home+"/config.yaml", []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := s.cell(stubborn)
+	out := s.start(cmd, "pid")
+	for range 2 {
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testenv.Eventually(t, "the second signal ends the cell", func() bool {
+		_ = cmd.Process.Signal(syscall.SIGINT) // two that come together are one
+		return syscall.Kill(s.kernel(), 0) != nil
+	})
+	_ = cmd.Wait() // its status is checked
+	if r := result(t, out.String()); cmd.ProcessState.ExitCode() != 130 || r.Status != hermes.Interrupted {
+		t.Errorf("%v: %+v", cmd.ProcessState, r)
+	}
+}
+
+// A caller that vanishes is an interrupt.
+func TestCallerKilled(t *testing.T) {
+	s := newShell(t)
+	cmd := s.cell(running)
+	s.start(cmd, "pid")
+	kill(t, cmd.Process.Pid)
+	_ = cmd.Wait() // it was killed
+	testenv.NoProcesses(t, "child in "+s.dir)
+	r := s.run("print('x' in globals())")
+	if r.Output != "False\n" || r.Kernel.Reason != hermes.LostInterrupted {
+		t.Errorf("%+v, kernel %+v", r, r.Kernel)
+	}
+}
+
+// The server that the first call of a pipeline starts does not hold the pipe open.
+func TestPipelineEnds(t *testing.T) {
+	s := newShell(t)
+	cmd := s.command("run", "--session", "s")
+	cmd.Stdin = strings.NewReader("print('x')")
+	out, err := cmd.Output() // which waits for the end of the pipe
+	if string(out) != "x\n" || err != nil {
+		t.Errorf("%q, %v", out, err)
+	}
+	if out, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", s.server())); err == nil && out != "/" {
+		t.Errorf("the server is in %s", out)
+	}
+}
+
+// A repl's Ctrl-C costs the cell and not the state.
+func TestReplInterrupt(t *testing.T) {
+	s := newShell(t)
+	cmd := s.command("repl", "--output", "json")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := strings.NewReplacer("\n\n", "\n").Replace(running)
+	if _, err := io.WriteString(in, code); err != nil {
+		t.Fatal(err)
+	}
+	out := s.start(cmd, "pid")
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
+		t.Errorf("%v", err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	r := result(t, lines[len(lines)-1])
+	if r.Status != hermes.Interrupted || r.Kernel == nil || r.Kernel.StateLost {
+		t.Errorf("%+v, kernel %+v", r, r.Kernel)
+	}
+}
