@@ -28,8 +28,8 @@ type house struct {
 	t       *testing.T
 	place   Place
 	idle    time.Duration
-	version string // of the servers that are started
-	ctx     context.Context
+	version string          // of the servers that are started
+	ctx     context.Context //nolint:containedctx // the life of the servers
 	end     context.CancelFunc
 
 	mu      sync.Mutex

@@ -211,6 +211,34 @@ func TestServerKilledBetweenCells(t *testing.T) {
 	}
 }
 
+// What a server and an agent that were killed have left goes when the next server starts.
+func TestSweptAtStart(t *testing.T) {
+	s := newShell(t)
+	cmd := s.cell(running)
+	s.start(cmd, "pid")
+	agent := parentOf(t, parentOf(t, s.kernel()))
+	left := s.scratches()
+	if len(left) == 0 {
+		t.Fatal("no scratch directory")
+	}
+	for _, pid := range []int{agent, s.server()} { // the agent first, for it would tidy up
+		kill(t, pid)
+	}
+	_ = cmd.Wait() // its server was killed
+	s.run("x = 1")
+	testenv.Eventually(t, "what was left is gone", func() bool {
+		return !slices.ContainsFunc(s.scratches(), func(dir string) bool { return slices.Contains(left, dir) })
+	})
+}
+
+func (s *shell) scratches() []string {
+	list, err := filepath.Glob(s.dir + "/tmp/hermes_sandbox_*")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return list
+}
+
 // Ten first calls start one server and one kernel, and all cells run.
 func TestTenCallsAtOnce(t *testing.T) {
 	s := newShell(t)

@@ -1,0 +1,104 @@
+//go:build linux
+
+package server
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hermes-exec/hermes-exec/internal/owner"
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
+)
+
+// Only what the dead have left goes.
+func TestPrune(t *testing.T) {
+	child := exec.Command("true")
+	if err := child.Run(); err != nil {
+		t.Skip(err)
+	}
+	living := owner.Self()
+	dead, elsewhere := living, living
+	dead.PID, elsewhere.Node = child.Process.Pid, "elsewhere"
+
+	home, temp := testenv.TempDir(t), testenv.TempDir(t)
+	place, err := Locate(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-2 * unmarkedFor)
+	for _, test := range []struct {
+		path string
+		mark *owner.Mark
+		mode os.FileMode
+		time time.Time
+	}{
+		{path: temp + "/hermes_sandbox_dead", mark: &dead},
+		{path: temp + "/hermes_sandbox_living", mark: &living},
+		{path: temp + "/hermes_sandbox_elsewhere", mark: &elsewhere},
+		{path: temp + "/hermes_sandbox_new"},
+		{path: temp + "/hermes_sandbox_old", time: old},
+		{path: temp + "/hermes_sandbox_open", mark: &dead, mode: 0o755},
+		{path: temp + "/another", mark: &dead},
+		{path: home + "/run-0123456789ab", mark: &dead},
+		{path: place.Dir, mark: &living},
+	} {
+		if err := os.MkdirAll(filepath.Join(test.path, "locked", "inner"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(filepath.Join(test.path, "locked"), 0o500); err != nil {
+			t.Fatal(err)
+		}
+		if test.mark != nil {
+			if err := test.mark.Write(test.path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if test.mode != 0 {
+			if err := os.Chmod(test.path, test.mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !test.time.IsZero() {
+			if err := os.Chtimes(test.path, test.time, test.time); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.Symlink(temp+"/hermes_sandbox_living", temp+"/hermes_sandbox_link"); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		all  bool
+		left []string
+	}{
+		{false, []string{"another", "hermes_sandbox_elsewhere", "hermes_sandbox_link", "hermes_sandbox_living", "hermes_sandbox_new", "hermes_sandbox_old", "hermes_sandbox_open"}},
+		{true, []string{"another", "hermes_sandbox_elsewhere", "hermes_sandbox_link", "hermes_sandbox_living", "hermes_sandbox_new", "hermes_sandbox_open"}},
+	} {
+		if _, err := Prune(PruneOptions{Place: place, Temp: []string{temp, "", "relative"}, All: test.all}); err != nil {
+			t.Errorf("all %v: %v", test.all, err)
+		}
+		if got := names(t, temp); !slices.Equal(got, test.left) {
+			t.Errorf("all %v: left %q, want %q", test.all, got, test.left)
+		}
+		if got := names(t, home); !slices.Equal(got, []string{filepath.Base(place.Dir)}) {
+			t.Errorf("all %v: left in HERMES_HOME %q", test.all, got)
+		}
+	}
+}
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := []string{}
+	for _, entry := range entries {
+		list = append(list, entry.Name())
+	}
+	return list
+}
