@@ -13,6 +13,7 @@ import (
 // Exit statuses of hermes-exec that no result has.
 const (
 	exitError       = 1   // of a tool that was called from the shell
+	exitTimeout     = 124
 	exitFailed      = 125 // hermes-exec itself
 	exitInterrupted = 130
 )
@@ -47,6 +48,8 @@ func (a *app) finish(err error) int {
 	switch {
 	case broken == nil:
 		return status
+	case readerGone(broken) && status == exitTimeout:
+		return status // the time was over before the reader left
 	case readerGone(broken):
 		return exitInterrupted // quietly: the reader has seen enough
 	default:

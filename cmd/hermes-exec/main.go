@@ -10,5 +10,6 @@ import (
 )
 
 func main() {
+	quitTerminates()
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }

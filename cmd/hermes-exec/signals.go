@@ -6,13 +6,19 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	hermes "github.com/hermes-exec/hermes-exec"
 )
 
+// patience is how long the second signal waits for the run to be killed, and for its result: the
+// reader of that may have stalled.
+const patience = 2 * time.Second
+
 // interrupts returns a context that ends at the first SIGINT, SIGTERM or SIGHUP, and when stdout can
 // no longer be written; the cause is an *hermes.Interrupt. The second signal calls kill, which may
-// be nil. Stop ends the watch and waits for it.
+// be nil and must not block, and ends the program if nothing else soon does. Stop ends the watch and
+// waits for it.
 func (a *app) interrupts(parent context.Context, kill func()) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 4)
@@ -27,19 +33,20 @@ func (a *app) interrupts(parent context.Context, kill func()) (ctx context.Conte
 	done := make(chan struct{})
 	var watch sync.WaitGroup
 	watch.Go(func() {
-		first := true
-		for {
-			select {
-			case <-done:
-				return
-			case <-signals:
-			}
-			if first {
-				cancel(&hermes.Interrupt{})
-			} else if kill != nil {
-				kill()
-			}
-			first = false
+		if !await(done, signals) {
+			return
+		}
+		cancel(&hermes.Interrupt{})
+		if !await(done, signals) {
+			return
+		}
+		if kill != nil {
+			kill()
+		}
+		select {
+		case <-done:
+		case <-time.After(patience):
+			os.Exit(exitInterrupted) // what runs ends with this program
 		}
 	})
 	return ctx, func() {
@@ -49,6 +56,30 @@ func (a *app) interrupts(parent context.Context, kill func()) (ctx context.Conte
 		watch.Wait()
 		cancel(nil)
 	}
+}
+
+// await tells whether a signal came before done was closed.
+func await(done <-chan struct{}, signals <-chan os.Signal) bool {
+	select {
+	case <-done:
+		return false
+	case <-signals:
+		return true
+	}
+}
+
+// quitTerminates makes SIGQUIT (Ctrl-\) mean SIGTERM, wherever the program is: a Go program would
+// print its stacks and exit with 2, which is a usage error here.
+func quitTerminates() {
+	quit := make(chan os.Signal, 1)
+	signal.Notify(quit, syscall.SIGQUIT)
+	go func() {
+		for range quit {
+			if self, err := os.FindProcess(os.Getpid()); err == nil {
+				_ = self.Signal(syscall.SIGTERM)
+			}
+		}
+	}()
 }
 
 // stopSignals are the signals that end a run. SIGINT is taken even where it was ignored at the start

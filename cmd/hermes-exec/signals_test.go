@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -176,8 +177,13 @@ while True:
 
 func writeGrace(t *testing.T) string {
 	t.Helper()
+	return writeConfig(t, "code_execution:\n  kill_grace: 3600\n")
+}
+
+func writeConfig(t *testing.T, text string) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(path, []byte("code_execution:\n  kill_grace: 3600\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -265,4 +271,72 @@ func TestFollowEndsAtASignal(t *testing.T) {
 	}
 	p.signal(syscall.SIGINT)
 	p.end(0)
+}
+
+// A SIGQUIT is no usage error, nor a reason to print stacks.
+func TestQuitInterrupts(t *testing.T) {
+	p := start(t, waiting, "script.py")
+	p.await("ready")
+	p.signal(syscall.SIGQUIT)
+	p.end(130)
+	if strings.Contains(p.stderr.String(), "goroutine ") {
+		t.Errorf("stderr %q", p.stderr.String())
+	}
+}
+
+// printing never stops, and tells when it was told to.
+const printing = `
+import signal, sys
+def heard(*_):
+    open("heard", "w").close()
+signal.signal(signal.SIGINT, heard)
+open("ready", "w").close()
+while True:
+    print("y" * 1000)
+`
+
+// The output has a reader that does not read: two signals are the end all the same.
+func TestSecondSignalEndsAStall(t *testing.T) {
+	for _, format := range []string{"text", "json", "ndjson"} {
+		t.Run(format, func(t *testing.T) {
+			p := start(t, printing, "--output", format, "--config", writeGrace(t), "script.py")
+			p.await("ready")
+			p.signal(syscall.SIGINT)
+			p.await("heard")
+			p.signal(syscall.SIGINT)
+			if status := p.endUnread(); status != 130 {
+				t.Errorf("exit status %d; stderr %q", status, p.stderr.String())
+			}
+			p.nothingLeft()
+		})
+	}
+}
+
+// endUnread waits for the end of the program without reading what it prints.
+func (p *program) endUnread() int {
+	p.t.Helper()
+	state, err := p.Process.Wait()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return state.ExitCode()
+}
+
+// A timeout is one, whether its reader stalls or leaves.
+func TestTimeoutOfAStall(t *testing.T) {
+	p := start(t, printing, "--timeout", "1", "--config", writeConfig(t, "code_execution:\n  kill_grace: 0\n"), "script.py")
+	if status := p.endUnread(); status != 124 {
+		t.Errorf("exit status %d", status)
+	}
+	p.nothingLeft()
+}
+
+func TestReaderLeavesAfterTheTimeout(t *testing.T) {
+	mark := "MARK=" + rand.Text()
+	p := start(t, printing, "--output", "ndjson", "--timeout", "1", "--env", mark,
+		"--config", writeConfig(t, "code_execution:\n  kill_grace: 0\n"), "script.py")
+	p.await("ready")
+	testenv.NoProcesses(t, mark)
+	p.stdout.Close()
+	p.end(124)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	hermes "github.com/hermes-exec/hermes-exec"
 )
@@ -46,8 +47,29 @@ func (s scriptStderr) Write(p []byte) (int, error) {
 	return s.app.err.Write(p)
 }
 
-// finish tells what the streams did not: an exception and an exit status have been told by Python.
+// lastWords is how long the reader of stderr may take for what is said of a run that was ended.
+const lastWords = time.Second
+
+// finish tells what the streams did not. The time of a run that was ended is over, even if the reader
+// has stalled.
 func (s textSink) finish(r *hermes.Result) {
+	if r.Status != hermes.Timeout && r.Status != hermes.Interrupted {
+		s.tell(r)
+		return
+	}
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		s.tell(r)
+	}()
+	select {
+	case <-told:
+	case <-time.After(lastWords):
+	}
+}
+
+// tell leaves out an exception and an exit status: Python has told those.
+func (s textSink) tell(r *hermes.Result) {
 	if s.app.out.failed() {
 		return // app.finish says what there is to say
 	}
