@@ -12,7 +12,7 @@ import (
 
 // Exit statuses of hermes-exec that no result has.
 const (
-	exitError       = 1   // of a tool that was called from the shell
+	exitError       = 1 // of a tool that was called from the shell
 	exitTimeout     = 124
 	exitFailed      = 125 // hermes-exec itself
 	exitInterrupted = 130

@@ -336,7 +336,7 @@ func TestReaderLeavesAfterTheTimeout(t *testing.T) {
 	p := start(t, printing, "--output", "ndjson", "--timeout", "1", "--env", mark,
 		"--config", writeConfig(t, "code_execution:\n  kill_grace: 0\n"), "script.py")
 	p.await("ready")
-	testenv.NoProcesses(t, mark)
+	testenv.Eventually(t, "only the program itself is left", func() bool { return len(testenv.Processes(mark)) == 1 })
 	p.stdout.Close()
 	p.end(124)
 }
