@@ -18,6 +18,9 @@ import (
 // DefaultParallel is how many calls run at once where nothing else is said.
 const DefaultParallel = 16
 
+// freely is the size of a reply that nobody asks for, in bytes.
+const freely = 1 << 20
+
 // refusedError is a fixed wording that scripts match on.
 type refusedError string
 
@@ -148,7 +151,7 @@ func (d *Dispatcher) Handle(ctx context.Context, call *transport.Call) (json.Raw
 	id := c.started(name, args)
 	start := time.Now()
 	result, err := d.protect(ctx, name, func() (json.RawMessage, error) {
-		return t.Call(ctx, callEnv(c.Env, call.Dir), args)
+		return t.Call(ctx, callEnv(c.Env, call), args)
 	})
 	c.finished(id, name, time.Since(start), err)
 	return result, err
@@ -180,12 +183,13 @@ func (d *Dispatcher) protect(ctx context.Context, name string, call func() (json
 }
 
 // callEnv is env as the caller sees it: in its own directory, where it sent one.
-func callEnv(env *Env, dir string) *Env {
+func callEnv(env *Env, call *transport.Call) *Env {
 	var own Env
 	if env != nil {
 		own = *env
 	}
-	switch {
+	own.Admit = call.Admit
+	switch dir := call.Dir; {
 	case dir == "":
 	case path.IsAbs(dir), filepath.IsAbs(dir):
 		own.Dir = dir
@@ -193,6 +197,14 @@ func callEnv(env *Env, dir string) *Env {
 		own.Dir = path.Join(own.Dir, dir)
 	}
 	return &own
+}
+
+// admit waits for room for the reply.
+func (e *Env) admit(ctx context.Context, size int64) error {
+	if e.Admit == nil || size <= freely {
+		return nil
+	}
+	return e.Admit(ctx, size)
 }
 
 // blocked are the parameters of a tool that are taken out of a request: models know them from the

@@ -101,6 +101,8 @@ type request struct {
 	OutputMode string  `json:"output_mode"`
 	Context    int64   `json:"context"`
 	Text       *string `json:"text"` // search this and not the file
+
+	admit admission // of the answer
 }
 
 // refusal is what a helper said about a request, as opposed to what broke the helper.
@@ -123,9 +125,9 @@ func (f *Files) call(ctx context.Context, r request) (json.RawMessage, error) {
 	case <-limited.Done():
 		return nil, fmt.Errorf("%s: %w", r.Op, context.Cause(limited))
 	}
-	result, err := f.try(limited, line)
+	result, err := f.try(limited, line, r.admit)
 	if errors.Is(err, errBroken) && limited.Err() == nil {
-		result, err = f.try(limited, line)
+		result, err = f.try(limited, line, r.admit)
 	}
 	if said := refusal(""); err == nil || errors.As(err, &said) {
 		return result, err
@@ -133,12 +135,12 @@ func (f *Files) call(ctx context.Context, r request) (json.RawMessage, error) {
 	return nil, fmt.Errorf("%s: %w", r.Op, err)
 }
 
-func (f *Files) try(ctx context.Context, line []byte) (json.RawMessage, error) {
+func (f *Files) try(ctx context.Context, line []byte, admit admission) (json.RawMessage, error) {
 	h, err := f.get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := h.ask(ctx, line)
+	answer, err := h.ask(ctx, line, admit)
 	f.put(h, err == nil)
 	if err != nil {
 		return nil, err

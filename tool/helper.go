@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -73,9 +74,9 @@ func (h *helper) wait(ctx context.Context, stdin *io.PipeReader, stdout *io.Pipe
 }
 
 // ask sends a request and returns the answer. After an error the helper is of no more use.
-func (h *helper) ask(ctx context.Context, line []byte) ([]byte, error) {
+func (h *helper) ask(ctx context.Context, line []byte, admit admission) ([]byte, error) {
 	stop := context.AfterFunc(ctx, h.disconnect)
-	answer, err := h.exchange(line)
+	answer, err := h.exchange(ctx, line, admit)
 	if !stop() {
 		return nil, context.Cause(ctx)
 	}
@@ -85,22 +86,34 @@ func (h *helper) ask(ctx context.Context, line []byte) ([]byte, error) {
 	return answer, err
 }
 
-func (h *helper) exchange(line []byte) ([]byte, error) {
+func (h *helper) exchange(ctx context.Context, line []byte, admit admission) ([]byte, error) {
 	if _, err := h.in.Write(append(line, '\n')); err != nil {
 		return nil, err
 	}
-	return readLine(h.out, maxAnswer)
+	return readLine(ctx, h.out, maxAnswer, admit)
 }
 
+// admission waits until a reply may occupy size bytes of memory; nil allows everything.
+type admission func(ctx context.Context, size int64) error
+
 // readLine reads a line of at most limit bytes and returns it without its end. It is never empty.
-func readLine(r *bufio.Reader, limit int) ([]byte, error) {
+func readLine(ctx context.Context, r *bufio.Reader, limit int, admit admission) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := r.ReadSlice('\n')
+		if need := len(line) + len(part); need > limit {
+			return nil, fmt.Errorf("the answer is larger than %d bytes", limit)
+		} else if need > cap(line) {
+			size := min(max(need, 2*cap(line)), limit)
+			if admit != nil {
+				if err := admit(ctx, int64(size)); err != nil {
+					return nil, err
+				}
+			}
+			line = slices.Grow(line, size-len(line))
+		}
 		line = append(line, part...)
 		switch {
-		case len(line) > limit:
-			return nil, fmt.Errorf("the answer is larger than %d bytes", limit)
 		case errors.Is(err, bufio.ErrBufferFull):
 		case err != nil:
 			return nil, err

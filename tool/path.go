@@ -46,7 +46,7 @@ func (e *Env) locate(name string) (request, error) {
 	if err != nil {
 		return request{}, err
 	}
-	return request{Path: resolved, Name: e.shown(name, resolved), Dir: e.Dir}, nil
+	return request{Path: resolved, Name: e.shown(name, resolved), Dir: e.Dir, admit: e.admit}, nil
 }
 
 // isSpill tells whether a file is served from the host.

@@ -18,6 +18,7 @@ const (
 	maxOutput = 48 << 20            // bytes of output that come back
 	keepHead  = maxOutput / 5 * 2   // of them from the start
 	maxReply  = 60 << 20            // bytes of a result, so that it fits a line of 64 MiB
+	replyTail = 64                  // bytes of a result behind the output, at most
 	maxInline = 100 << 10           // bytes of a command in argv: Linux allows 128 KiB an argument
 	timedOut  = 124                 // the exit code that timeout(1) has too
 	maxSecs   = math.MaxInt64 / 1e9 // seconds that a time.Duration holds
@@ -51,13 +52,6 @@ type terminalArgs struct {
 	Workdir *string
 }
 
-// terminalResult is how a command ended.
-type terminalResult struct {
-	Output    string `json:"output"`
-	ExitCode  int    `json:"exit_code"`
-	Truncated bool   `json:"truncated,omitempty"`
-}
-
 // Call runs the command and returns when it ends; what it left in the background goes on. A timeout
 // ends the command with all it started: SIGTERM, Env.Grace, SIGKILL.
 func (terminalTool) Call(ctx context.Context, env *Env, args json.RawMessage) (json.RawMessage, error) {
@@ -71,14 +65,20 @@ func (terminalTool) Call(ctx context.Context, env *Env, args json.RawMessage) (j
 		return nil, fmt.Errorf("terminal: %w", err)
 	}
 	defer cancel()
-	out, code, err := a.run(limited, env)
+	var out output
+	defer out.close()
+	omitted, code, err := a.run(limited, env, &out)
 	if ctx.Err() != nil { // not by our timeout
 		return nil, fmt.Errorf("terminal: the run ended first: %w", context.Cause(ctx))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("terminal: %w", err)
 	}
-	return terminalReply(out, code)
+	reply, err := terminalReply(ctx, env, out.take(omitted), code)
+	if err != nil {
+		return nil, fmt.Errorf("terminal: %w", err)
+	}
+	return reply, nil
 }
 
 // limit derives the context that has the command's own timeout.
@@ -96,24 +96,23 @@ func (a *terminalArgs) limit(ctx context.Context) (context.Context, context.Canc
 	return limited, cancel, nil
 }
 
-// run returns what the command printed, and its exit code.
-func (a *terminalArgs) run(ctx context.Context, env *Env) (ends, int, error) {
+// run runs the command and returns how many bytes of its output did not come to out, and its exit
+// code.
+func (a *terminalArgs) run(ctx context.Context, env *Env, out *output) (omitted int64, code int, err error) {
 	cmd, err := a.command(ctx, env)
 	if err != nil {
-		return ends{}, 0, err
+		return 0, 0, err
 	}
-	var out output
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Stdout, cmd.Stderr = out, out
 	p, err := backend.Run(ctx, env.Backend, cmd, func(error) backend.Stop { return backend.Stop{Grace: env.Grace} })
 	if p == nil {
-		return ends{}, 0, notStarted(cmd.Dir, err)
+		return 0, 0, notStarted(cmd.Dir, err)
 	}
-	code, err := exitCode(err)
-	if err != nil {
-		return ends{}, 0, err
+	if code, err = exitCode(err); err != nil {
+		return 0, 0, err
 	}
 	counts, _ := p.Output()
-	return out.take(counts.Omitted), code, nil
+	return counts.Omitted, code, nil
 }
 
 func notStarted(dir string, err error) error {
@@ -178,15 +177,40 @@ func exitCode(err error) (int, error) {
 	}
 }
 
-// terminalReply returns the result as JSON, with more of the output cut until it fits a reply.
-func terminalReply(out ends, code int) (json.RawMessage, error) {
+// terminalReply returns the result as JSON, with more of the output cut until it fits a reply. There
+// is memory for one copy of it, which is the only one.
+func terminalReply(ctx context.Context, env *Env, out ends, code int) (json.RawMessage, error) {
+	size := min(out.size()+out.size()/16+2*replyTail, maxReply) // most texts have few characters to escape
 	for {
-		line, err := encode(terminalResult{Output: out.text(), ExitCode: code, Truncated: out.omitted > 0})
-		if err != nil || len(line) <= maxReply {
+		if err := env.admit(ctx, size); err != nil {
+			return nil, err
+		}
+		line, err := appendReply(make([]byte, 0, size), out, code)
+		if !errors.Is(err, errTooLong) {
 			return line, err
 		}
-		out = out.cut(0.95 * maxReply / float64(len(line)))
+		if size, err = out.quotedLen(); err != nil {
+			return nil, err
+		}
+		size += 2 * replyTail
+		if size > maxReply {
+			out = out.cut(0.95 * maxReply / float64(size))
+			size = maxReply
+		}
 	}
+}
+
+// appendReply makes the result in the room that line has.
+func appendReply(line []byte, out ends, code int) ([]byte, error) {
+	line, err := out.appendTo(append(line, `{"output":`...), cap(line)-replyTail)
+	if err != nil {
+		return nil, err
+	}
+	line = fmt.Appendf(line, `,"exit_code":%d`, code)
+	if out.omitted > 0 {
+		line = append(line, `,"truncated":true`...)
+	}
+	return append(line, '}'), nil
 }
 
 // shellProbe finds the shell of an environment once.

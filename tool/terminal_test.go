@@ -3,7 +3,6 @@
 package tool
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,8 +13,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
@@ -187,23 +184,4 @@ func TestWebIsNotConfigured(t *testing.T) {
 	w := &world{t: t, env: &Env{}}
 	w.fails("web_search", object{"query": "x"}, "web_search is not configured: set web.searxng_url")
 	w.fails("web_extract", object{"urls": "http://localhost"}, "web_extract is not configured: ")
-}
-
-func TestEnds(t *testing.T) {
-	e := ends{head: []byte("a€")[:3], tail: []byte("€b")[1:], omitted: 10}
-	if got, want := e.text(), "a\n[... 14 bytes omitted ...]\nb"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		head := rapid.SliceOf(rapid.Byte()).Draw(t, "head")
-		tail := rapid.SliceOf(rapid.Byte()).Draw(t, "tail")
-		e := ends{head: head, tail: tail, omitted: int64(len(tail))}
-		c := e.cut(rapid.Float64Range(0, 1).Draw(t, "part"))
-		if n := int64(len(c.head)+len(c.tail)) + c.omitted; n != int64(len(head)+len(tail))+e.omitted {
-			t.Fatalf("%d bytes are accounted for", n)
-		}
-		if !bytes.HasPrefix(head, c.head) || !bytes.HasSuffix(append(head, tail...), c.tail) {
-			t.Fatalf("%v is not cut from the ends", c)
-		}
-	})
 }

@@ -34,6 +34,10 @@ type Env struct {
 	Grace   time.Duration     // between SIGTERM and SIGKILL
 	Files   *Files            // the pool of file helpers of this environment
 
+	// Admit waits until the reply may occupy size bytes of memory, see transport.Call; nil allows
+	// everything.
+	Admit func(ctx context.Context, size int64) error
+
 	// Spills are the host files that read_file and search_files serve from the host, by exact path.
 	Spills func(path string) bool
 }

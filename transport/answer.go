@@ -14,21 +14,27 @@ import (
 )
 
 // Answer lets h answer r and returns the reply, one line with its newline, in pieces that are to be
-// written one after another. The first piece uses buf, which may be nil, if that is large enough. A
-// panic of h is an error that the script gets, and is logged.
-func (w *Wire) Answer(ctx context.Context, h Handler, r *Request, buf []byte) net.Buffers {
+// written one after another, and what it holds of the memory until then. The first piece uses buf,
+// which may be nil, if that is large enough. A panic of h is an error that the script gets, and is
+// logged.
+func (w *Wire) Answer(ctx context.Context, h Handler, r *Request, buf []byte) (net.Buffers, Grant) {
 	if r.refused != nil {
 		h.Refuse(r.refused)
-		return r.reply(failure(r.refused), buf)
+		return r.reply(failure(r.refused), buf), Grant{}
 	}
+	var grant Grant
+	r.call.Admit = func(ctx context.Context, size int64) error { return w.replies.Grow(ctx, &grant, size) }
 	result, err := w.handle(ctx, h, &r.call)
 	if err == nil {
 		result, err = w.presentable(result)
 	}
+	if err == nil && len(result) > joinLimit { // whatever the handler asked for
+		err = r.call.Admit(ctx, int64(len(result)))
+	}
 	if err != nil {
 		result = failure(err)
 	}
-	return r.reply(result, buf)
+	return r.reply(result, buf), grant
 }
 
 // handle calls the handler and turns a panic into an error.

@@ -39,6 +39,8 @@ type Wire struct {
 	token string
 	quick []byte // how our own stub begins every request
 	opts  Options
+
+	replies *Memory
 }
 
 // NewWire returns a Wire with a fresh token of 32 random bytes, in hex.
@@ -46,7 +48,7 @@ func NewWire(o Options) *Wire {
 	raw := make([]byte, 32)
 	_, _ = rand.Read(raw) // never fails: the program would have ended
 	token := hex.EncodeToString(raw)
-	return &Wire{token: token, quick: []byte(`{"token":"` + token + `",`), opts: o.withDefaults()}
+	return &Wire{token: token, quick: []byte(`{"token":"` + token + `",`), opts: o.withDefaults(), replies: NewMemory(o)}
 }
 
 // Token returns the secret that every request must carry.

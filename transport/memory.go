@@ -5,10 +5,13 @@ import (
 	"sync"
 )
 
-// Memory bounds the bytes of requests that are being read or answered. Requests grow while they are
-// read, and nobody knows how far: with a plain semaphore, many half-read ones could wait for each
-// other for ever. So one request at a time may grow without asking, in room that is set aside for
-// it. It is safe for concurrent use.
+// Memory bounds the bytes of requests that are being read or answered, or of replies that are being
+// made or written: each of the two has half of Options.MaxInFlight. One room for both could fill up
+// with requests that wait for calls that wait to reply.
+//
+// Requests grow while they are read, and nobody knows how far: with a plain semaphore, many half-read
+// ones could wait for each other for ever. So one request at a time may grow without asking, in room
+// that is set aside for it. The same holds for replies. Memory is safe for concurrent use.
 type Memory struct {
 	mu      sync.Mutex
 	free    int64
@@ -16,20 +19,21 @@ type Memory struct {
 	changed chan struct{} // closed when something was given back
 }
 
-// NewMemory returns the room that o allows. It is never less than one request at the limit.
+// NewMemory returns the room that o allows to requests, or to replies. It is never less than one of
+// them at the limit.
 func NewMemory(o Options) *Memory {
 	o = o.withDefaults()
-	return &Memory{free: max(0, o.MaxInFlight-int64(o.MaxLine)), changed: make(chan struct{})}
+	return &Memory{free: max(0, o.MaxInFlight/2-int64(o.MaxLine)), changed: make(chan struct{})}
 }
 
-// Grant is what one request holds. The zero value holds nothing. It is not safe for concurrent use.
+// Grant is what one request or reply holds. The zero value holds nothing. It is not safe for concurrent use.
 type Grant struct {
 	m    *Memory
 	size int64
 	lane bool
 }
 
-// Grow waits until the request may occupy size bytes in all, or ctx ends. It never shrinks.
+// Grow waits until the request or reply may occupy size bytes in all, or ctx ends. It never shrinks.
 func (m *Memory) Grow(ctx context.Context, g *Grant, size int64) error {
 	for {
 		changed := m.try(g, size)

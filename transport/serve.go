@@ -152,7 +152,8 @@ func (s *Stream) readConn(ctx context.Context, conn net.Conn, queue chan<- pendi
 // answer answers one request and returns buf, or a larger one, for the next reply. What a handler
 // returned because its context has ended is no answer.
 func (s *Stream) answer(ctx context.Context, conn net.Conn, h Handler, r *Request, buf []byte) ([]byte, error) {
-	reply := s.wire.Answer(ctx, h, r, buf)
+	reply, grant := s.wire.Answer(ctx, h, r, buf)
+	defer grant.Release()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

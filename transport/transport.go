@@ -32,6 +32,11 @@ type Call struct {
 	Tool string
 	Args json.RawMessage // a JSON object, valid UTF-8 without lone surrogates
 	Dir  string          // the caller's current directory in the environment; "" if not sent
+
+	// Admit waits until the reply may occupy size bytes of memory in all, or ctx ends; what it
+	// allowed is given back when the reply is written. Handlers ask before they make a large result,
+	// and not concurrently. Nil allows everything.
+	Admit func(ctx context.Context, size int64) error
 }
 
 // Handler answers calls. It is called concurrently.
@@ -71,6 +76,6 @@ type Endpoint interface {
 // Options are common to all transports. The zero value has the defaults.
 type Options struct {
 	MaxLine     int          // bytes of one request or reply; 0 is DefaultMaxLine
-	MaxInFlight int64        // bytes of requests being read or answered, all together; 0 is DefaultMaxInFlight
+	MaxInFlight int64        // bytes of requests and replies in memory, all together, half for each; 0 is DefaultMaxInFlight
 	Log         *slog.Logger // nil: silent
 }

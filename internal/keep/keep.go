@@ -2,20 +2,26 @@
 package keep
 
 import (
+	"bytes"
 	"io"
 
 	"github.com/hermes-exec/hermes-exec/backend"
 )
 
+// inMemory is how many bytes of a tail are kept in memory. More goes to a file.
+const inMemory = 1 << 20
+
 // Writer passes on the first bytes of a stream as they come and the last ones at its end. What lies
 // between it counts. It is not safe for concurrent use.
 type Writer struct {
-	w     io.Writer
-	keep  *backend.Keep
-	total int64
-	sent  int64
-	tail  []byte // at most twice what is kept, so that a byte is moved rarely
-	err   error
+	w      io.Writer
+	keep   *backend.Keep
+	total  int64
+	sent   int64
+	tail   []byte // at most twice what is kept, so that a byte is moved rarely
+	ring   *ring  // instead of tail, if that is large
+	noRing bool   // there is no room for one
+	err    error
 }
 
 // New returns a Writer to w; nil discards. A nil keep passes on everything.
@@ -45,13 +51,29 @@ func (k *Writer) Write(p []byte) (int, error) {
 
 // Close passes on the end of the stream and tells what there was of it.
 func (k *Writer) Close() (backend.Counts, error) {
+	kept := k.flushRing()
 	if k.keep != nil {
 		k.tail = last(k.tail, k.keep.Tail)
 	}
 	if len(k.tail) > 0 {
 		k.pass(k.tail)
 	}
-	return backend.Counts{Total: k.total, Omitted: k.total - k.sent - int64(len(k.tail))}, k.err
+	kept += int64(len(k.tail))
+	return backend.Counts{Total: k.total, Omitted: k.total - k.sent - kept}, k.err
+}
+
+// flushRing passes on what the ring has, and how much that is.
+func (k *Writer) flushRing() int64 {
+	if k.ring == nil {
+		return 0
+	}
+	r := k.ring
+	k.ring = nil
+	defer func() { _ = r.f.Close() }()
+	if k.err == nil {
+		_, k.err = io.Copy(k.w, r.reader(0))
+	}
+	return r.held()
 }
 
 func (k *Writer) pass(p []byte) {
@@ -62,6 +84,15 @@ func (k *Writer) pass(p []byte) {
 
 func (k *Writer) remember(p []byte) {
 	size := k.keep.Tail
+	if k.ring == nil && !k.noRing && size > inMemory && len(k.tail)+len(p) > inMemory {
+		k.startRing()
+	}
+	if k.ring != nil {
+		if k.ring.write(p) == nil {
+			return
+		}
+		k.leaveRing(int64(len(p)))
+	}
 	if int64(len(p)) >= size {
 		k.tail = append(k.tail[:0], last(p, size)...)
 		return
@@ -71,6 +102,31 @@ func (k *Writer) remember(p []byte) {
 		k.tail = k.tail[:kept]
 	}
 	k.tail = append(k.tail, p...)
+}
+
+// startRing moves the tail to a file, if there is room for one.
+func (k *Writer) startRing() {
+	r, err := newRing(k.keep.Tail, k.tail)
+	if err != nil {
+		k.noRing = true
+		return
+	}
+	k.ring, k.tail = r, nil
+}
+
+// leaveRing moves the tail back, because the file takes no more. The oldest bytes, lost by the write
+// that failed, are those that would have to go for it anyway.
+func (k *Writer) leaveRing(more int64) {
+	r := k.ring
+	k.ring, k.noRing = nil, true
+	var back bytes.Buffer
+	lost := max(0, r.held()+more-r.size)
+	_, err := back.ReadFrom(r.reader(lost))
+	k.tail = back.Bytes()
+	if err != nil && k.err == nil {
+		k.err = err
+	}
+	_ = r.f.Close()
 }
 
 func last(p []byte, size int64) []byte { return p[max(0, int64(len(p))-size):] }

@@ -205,10 +205,11 @@ func (s *server) start(ctx context.Context, id string, r *transport.Request, gra
 	s.calls[id] = &call{cancel: cancel}
 	go func() {
 		defer cancel(nil)
-		reply := s.wire.Answer(ctx, s.handler, r, nil)
+		reply, room := s.wire.Answer(ctx, s.handler, r, nil)
 		if ctx.Err() == nil {
 			s.publish(ctx, id, reply)
 		}
+		room.Release()
 		grant.Release()
 		s.done <- id
 	}()
