@@ -206,6 +206,9 @@ func (c *Client) request(ctx context.Context, q request, start bool) (*conn, err
 			return nil, context.Cause(ctx)
 		}
 		raw, err := c.connect(ctx, start)
+		if errors.Is(err, errEnded) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -280,8 +283,15 @@ func (c *Client) connect(ctx context.Context, start bool) (net.Conn, error) {
 	if err := c.launch(); err != nil {
 		return nil, fmt.Errorf("start the session server: %w", err)
 	}
-	return c.dial(ctx)
+	conn, err = c.dial(ctx)
+	if err != nil && absent(err) {
+		return nil, errEnded
+	}
+	return conn, err
 }
+
+// errEnded means that a server ended before anybody could call it.
+var errEnded = errors.New("the session server has ended")
 
 // absent tells whether err of dial means that nobody serves.
 func absent(err error) bool {

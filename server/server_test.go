@@ -309,7 +309,7 @@ func TestNotPrivate(t *testing.T) {
 	}
 }
 
-// Nobody but the user may come near the socket.
+// P163: nobody but the user may come near the socket.
 func TestModes(t *testing.T) {
 	h := newHouse(t)
 	h.run(h.client("one"), "1")
@@ -320,6 +320,19 @@ func TestModes(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %v", path, info, err, want)
 		}
 	}
+}
+
+// P198: a server that ends before it accepts a request is replaced, but not for ever; nothing has run.
+func TestServerThatEndsAtOnce(t *testing.T) {
+	h := newHouse(t)
+	c := h.client("one")
+	starts := 0
+	c.Start = func(Place, *os.File) error { starts++; return nil } // whose copy of the listener is closed
+	r := c.Run(t.Context(), h.cell("s", "1"))
+	if r.Status != hermes.Failure || r.ErrorKind != hermes.KindBackend || !strings.Contains(r.Error, "before it did anything") || starts != attempts {
+		t.Errorf("%+v, %d starts", r, starts)
+	}
+	c.Place.clear()
 }
 
 func TestLocate(t *testing.T) {

@@ -179,21 +179,11 @@ func (a *app) show(ctx context.Context, in cells, cell server.Cell, out sink) er
 	defer stop()
 	r := in.Run(ctx, cell)
 	out.finish(r)
-	if text, ok := out.(textSink); ok && !text.quiet {
-		a.noteLoss(r)
-	}
 	a.logRun(r)
 	if status := r.ExitStatus(); status != 0 {
 		return statusError(status)
 	}
 	return nil
-}
-
-// noteLoss says that state is gone, unless that was asked for.
-func (a *app) noteLoss(r *hermes.Result) {
-	if k := r.Kernel; k != nil && k.StateLost && k.Reason != hermes.LostReset && !a.out.failed() {
-		a.complain(fmt.Sprintf("warning: the state of session %s is lost: %s", k.Session, k.Reason))
-	}
 }
 
 // sessionClient is the client for commands that need no settings.

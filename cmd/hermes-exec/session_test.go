@@ -158,7 +158,7 @@ func (s *shell) kernel() int {
 	return pid
 }
 
-// Whatever is killed during a cell, the caller is told, nothing survives, and the next call works
+// P129: whatever is killed during a cell, the caller is told, nothing survives, and the next call works
 // and knows what happened.
 func TestKilledDuringACell(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -278,7 +278,7 @@ func TestTwoHomes(t *testing.T) {
 	}
 }
 
-// The path of HERMES_HOME may be longer than that of a socket.
+// B122: the path of HERMES_HOME may be longer than that of a socket.
 func TestLongHome(t *testing.T) {
 	s := newShell(t)
 	s.home = filepath.Join(s.home, strings.Repeat("long/", 30))
