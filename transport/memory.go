@@ -20,10 +20,10 @@ type Memory struct {
 }
 
 // NewMemory returns the room that o allows to requests, or to replies. It is never less than one of
-// them at the limit.
+// them at the limit, and some room beside it, so that small calls do not wait for a large one.
 func NewMemory(o Options) *Memory {
 	o = o.withDefaults()
-	return &Memory{free: max(0, o.MaxInFlight/2-int64(o.MaxLine)), changed: make(chan struct{})}
+	return &Memory{free: max(o.MaxInFlight/8, o.MaxInFlight/2-int64(o.MaxLine)), changed: make(chan struct{})}
 }
 
 // Grant is what one request or reply holds. The zero value holds nothing. It is not safe for concurrent use.

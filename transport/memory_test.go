@@ -16,7 +16,7 @@ func TestReplyMemory(t *testing.T) {
 	var admitted []error
 	var mu sync.Mutex
 	done := make(chan struct{}, 3)
-	s := serve(t, Options{MaxLine: limit, MaxInFlight: 2 * limit}, &handler{handle: func(ctx context.Context, c *Call) (json.RawMessage, error) {
+	s := serve(t, Options{MaxLine: limit, MaxInFlight: 3 * limit}, &handler{handle: func(ctx context.Context, c *Call) (json.RawMessage, error) {
 		if c.Tool == "now" { // or not at all
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithCancel(ctx)

@@ -507,9 +507,10 @@ func TestEventsLie(t *testing.T) {
 func TestFullMemory(t *testing.T) {
 	h := newHandler()
 	s := open(t, Transport{Options: transport.Options{MaxLine: 4096, MaxInFlight: 4096}}, h)
-	s.put("big.1", `{"token":"TOKEN","tool":"wait","args":{}}`)
+	big := strings.Repeat("d", 1000)
+	s.put("big.1", `{"token":"TOKEN","tool":"wait","args":{},"cwd":"`+big+`"}`)
 	<-h.entered
-	s.put("big.2", `{"token":"TOKEN","tool":"t","args":{}}`)
+	s.put("big.2", `{"token":"TOKEN","tool":"t","args":{},"cwd":"`+big+`"}`)
 	end := filepath.Join(s.dir, "in", "end_big.1")
 	if err := os.WriteFile(end, nil, 0o600); err != nil {
 		t.Fatal(err)
