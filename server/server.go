@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -120,9 +121,13 @@ func newServer(ctx context.Context, c Config, l *net.UnixListener) (*Server, err
 func (s *Server) accept() {
 	for {
 		raw, err := s.listener.AcceptUnix()
-		if err != nil {
-			s.end(fmt.Errorf("accept: %w", err)) // unless it was ended before
+		if errors.Is(err, net.ErrClosed) {
 			return
+		}
+		if err != nil { // too many open files, for example
+			s.log.Warn("session server: accept", "error", err)
+			s.pause()
+			continue
 		}
 		s.serving.Go(func() {
 			c := &conn{Conn: raw, codec: s.codec}
@@ -135,6 +140,15 @@ func (s *Server) accept() {
 				s.log.Debug("session server: connection", "error", err)
 			}
 		})
+	}
+}
+
+// pause lets what is short come back.
+func (s *Server) pause() {
+	const long = 100 * time.Millisecond
+	select {
+	case <-time.After(long):
+	case <-s.life.Done():
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -25,10 +26,28 @@ func Command(args ...string) func(Place, *os.File) error {
 		cmd.Env = environment(os.Environ())
 		cmd.ExtraFiles = []*os.File{listener}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		keepOpenFiles()
 		if err := cmd.Start(); err != nil {
 			return err
 		}
 		return cmd.Process.Release()
+	}
+}
+
+// keepOpenFiles keeps what this program has inherited, a lock or a pipe of the shell's, from a server
+// that would hold it for hours.
+func keepOpenFiles() {
+	for _, dir := range []string{"/proc/self/fd", "/dev/fd"} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, entry := range entries {
+			if fd, err := strconv.Atoi(entry.Name()); err == nil && fd > 2 {
+				syscall.CloseOnExec(fd)
+			}
+		}
+		return
 	}
 }
 

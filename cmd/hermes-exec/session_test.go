@@ -401,11 +401,24 @@ func TestCallerKilled(t *testing.T) {
 	}
 }
 
-// The server that the first call of a pipeline starts does not hold the pipe open.
+// The server that the first call of a pipeline starts does not hold the pipe open, nor anything else
+// that the shell has given to the call.
 func TestPipelineEnds(t *testing.T) {
 	s := newShell(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
 	cmd := s.command("run", "--session", "s")
 	cmd.Stdin = strings.NewReader("print('x')")
+	cmd.ExtraFiles = []*os.File{w, w, w, w, w, w}
+	defer func() {
+		w.Close()
+		if data, err := io.ReadAll(r); len(data) > 0 || err != nil {
+			t.Errorf("read %q, %v", data, err)
+		}
+	}()
 	out, err := cmd.Output() // which waits for the end of the pipe
 	if string(out) != "x\n" || err != nil {
 		t.Errorf("%q, %v", out, err)
