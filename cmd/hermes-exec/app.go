@@ -27,6 +27,7 @@ type app struct {
 	args    []string
 
 	settings []config.Flag // flags that are settings, in the order in which they were given
+	spills   []string      // what --spill names
 	logFile  *logfile.File
 	log      *slog.Logger
 }
@@ -43,8 +44,18 @@ func run(args []string, in io.Reader, out, err io.Writer, environ []string) int 
 		return a.finish(usagef("the working directory cannot be told (%v): change to one that exists", failure))
 	}
 	a.dir = dir
+	return a.finish(a.command(args))
+}
+
+// command runs the command that args name.
+func (a *app) command(args []string) error {
 	c := a.program()
-	return a.finish(c.Run(append([]string{c.Name}, withCommand(c, args)...)))
+	err := c.Run(append([]string{c.Name}, withCommand(c, args)...))
+	asked := slices.IndexFunc(args, func(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) })
+	if err != nil && strings.HasPrefix(err.Error(), "No help topic for ") && asked >= 0 && asked+1 < len(args) {
+		return a.command(args[:asked+1]) // what follows was taken for a topic, and is a script
+	}
+	return err
 }
 
 // variables turns the environment into a map. The first of two equal names wins, as in getenv.
@@ -93,22 +104,24 @@ func (a *app) program() *cli.App {
 			a.configCommand(), a.logsCommand(), a.versionCommand(),
 		},
 		Reader: a.in, Writer: a.out, ErrWriter: a.err,
-		HideVersion:    true,
-		OnUsageError:   onUsageError,
+		HideVersion:    true, // ours is a command too
+		Flags:          []cli.Flag{&cli.BoolFlag{Name: "version", DisableDefaultText: true, Usage: "print the version"}},
+		OnUsageError:   a.onUsageError,
 		ExitErrHandler: func(*cli.Context, error) {}, // the default exits
 	}
 	for _, command := range c.Commands {
-		strict(command)
+		a.strict(command)
 	}
 	return c
 }
 
 // strict makes a command and those below it report mistakes instead of printing help.
-func strict(c *cli.Command) {
-	c.OnUsageError = onUsageError
+func (a *app) strict(c *cli.Command) {
+	c.OnUsageError = a.onUsageError
 	c.HideHelpCommand = true
+	c.Before = noEmptyFlags
 	for _, sub := range c.Subcommands {
-		strict(sub)
+		a.strict(sub)
 	}
 }
 

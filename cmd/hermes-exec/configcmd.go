@@ -6,6 +6,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/hermes-exec/hermes-exec/config"
 )
 
 func (a *app) configCommand() *cli.Command {
@@ -21,6 +23,7 @@ func (a *app) configCommand() *cli.Command {
 			Flags: append(
 				a.settingFlags(),
 				&cli.BoolFlag{DisableDefaultText: true, Name: "origin", Usage: "tell where each value came from"},
+				&cli.StringFlag{Name: "output", Usage: "print `FORMAT`: text or json, which tells where each value came from (default text)"},
 			),
 			Action: noArguments(a.showConfig),
 		}},
@@ -28,10 +31,32 @@ func (a *app) configCommand() *cli.Command {
 	}
 }
 
+// settingRow is a setting as config show --output json tells of it. Values are as in the text.
+type settingRow struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+}
+
+func rows(settings []config.Setting) []settingRow {
+	list := make([]settingRow, len(settings))
+	for i, s := range settings {
+		list[i] = settingRow(s)
+	}
+	return list
+}
+
 func (a *app) showConfig(_ context.Context, c *cli.Context) error {
+	asJSON, err := a.wantsJSON(c)
+	if err != nil {
+		return err
+	}
 	loaded, err := a.load(c)
 	if err != nil {
 		return err
+	}
+	if asJSON {
+		return a.printJSON(rows(loaded.List()))
 	}
 	for _, w := range loaded.Settings.Warnings {
 		a.complain("warning: " + w)

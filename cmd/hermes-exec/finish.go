@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -33,12 +35,31 @@ func (e usageError) Error() string { return e.text }
 func usagef(format string, args ...any) error { return usageError{fmt.Sprintf(format, args...)} }
 
 // onUsageError turns what the flag parser says into our words.
-func onUsageError(c *cli.Context, err error, _ bool) error {
+func (a *app) onUsageError(c *cli.Context, err error, _ bool) error {
 	text := err.Error()
+	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
+		if slices.Contains(strings.Fields(laterFlags), name) {
+			return usagef("--%s comes in a later version", name)
+		}
+		if file := "-" + name; slices.Contains(a.args, file) && isFile(file) {
+			return usagef("unknown flag %s: to run the file of that name, say ./%[1]s", file)
+		}
+	}
 	text = strings.Replace(text, "flag provided but not defined: -", "unknown flag --", 1)
 	text = strings.Replace(text, "flag needs an argument: -", "a value is missing after --", 1)
 	text = strings.Replace(text, " for -", " for --", 1)
 	return usagef("%s: see %s --help", text, c.Command.HelpName)
+}
+
+// What the contract has and this version does not.
+const (
+	laterFlags    = "image container host user volume network memory cpus mount-cwd artifacts check"
+	laterCommands = "completion man"
+)
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && !info.IsDir()
 }
 
 // finish reports how the call ended and returns its exit status.

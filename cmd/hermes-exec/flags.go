@@ -50,3 +50,29 @@ func (a *app) settingFlags() []cli.Flag {
 		&cli.StringFlag{Name: "log-level", Usage: "record in the log what is at least of `LEVEL`: debug, info, warn or error (default info)"},
 	)
 }
+
+// texts is a flag that may be repeated. Help shows it once.
+type texts struct{ into *[]string }
+
+// Set records one use of the flag.
+func (t texts) Set(value string) error {
+	*t.into = append(*t.into, value)
+	return nil
+}
+
+// String is empty: help shows no default.
+func (t texts) String() string { return "" }
+
+// noEmptyFlags refuses flags whose value is empty: that is a variable of the caller's that was not
+// set, not a wish for the default. Package config sees to those that are settings.
+func noEmptyFlags(c *cli.Context) error {
+	for _, f := range c.Command.Flags {
+		f, ok := f.(*cli.StringFlag)
+		if ok && c.IsSet(f.Name) && strings.TrimSpace(c.String(f.Name)) == "" {
+			_, what, _ := strings.Cut(f.Usage, "`")
+			what, _, _ = strings.Cut(what, "`")
+			return usagef("--%s: %q is empty: want %s", f.Name, c.String(f.Name), what)
+		}
+	}
+	return nil
+}

@@ -2,11 +2,14 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
@@ -37,7 +40,7 @@ func (a *app) runCommand() *cli.Command {
 		Flags: append(
 			append(a.settingFlags(), sessionFlags()...),
 			&cli.StringFlag{Name: "stdin", Usage: "give the script `FILE` as stdin, or with - that of this program (default empty)"},
-			&cli.StringSliceFlag{Name: "spill", Usage: "let the script read the spill file `PATH` of an earlier run; may be repeated"},
+			&cli.GenericFlag{Name: "spill", Value: texts{&a.spills}, Usage: "let the script read the spill file `PATH` of an earlier run; may be repeated"},
 			&cli.StringFlag{Name: "output", Usage: "print `FORMAT`: text, json or ndjson (default text)"},
 			&cli.BoolFlag{Name: "trace", DisableDefaultText: true, Usage: "list the tool calls in the result"},
 			&cli.BoolFlag{Name: "quiet", DisableDefaultText: true, Usage: "print no warnings and hints, only errors"},
@@ -65,7 +68,10 @@ func (a *app) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Trace, s.Spills = a.isOn(c, "trace"), c.StringSlice("spill")
+	s.Trace = a.isOn(c, "trace")
+	if s.Spills, err = a.spillFiles(loaded.Settings.Home); err != nil {
+		return err
+	}
 	out := a.newSink(format, a.isOn(c, "quiet"))
 	if session != "" {
 		return a.runCell(c, loaded, session, s, out)
@@ -83,6 +89,44 @@ func (s *script) close() {
 	if s.stdin != nil {
 		s.stdin.Close()
 	}
+}
+
+// spillFiles are the files of --spill, under the names that were given and under their whole paths.
+// Only what hermes-exec has put there is served: a tool reads it on this machine, wherever the script
+// runs.
+func (a *app) spillFiles(home string) ([]string, error) {
+	var paths []string
+	for _, name := range a.spills {
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(a.dir, path)
+		}
+		if err := isSpill(path, home); err != nil {
+			return nil, usagef("--spill: %q %v", name, err)
+		}
+		paths = append(paths, name, path)
+	}
+	return paths, nil
+}
+
+// isSpill tells why path is no spill file of home.
+func isSpill(path, home string) error {
+	cache := filepath.Join(home, "cache", "exec")
+	here, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("is no file in %s: %w", cache, err)
+	}
+	if there, err := os.Stat(cache); home == "" || err != nil || !os.SameFile(here, there) {
+		return fmt.Errorf("is no file in %s", cache)
+	}
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return errors.New("is no regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("cannot be read: %w", err)
+	}
+	return f.Close()
 }
 
 // script reads the command line from FILE on.
@@ -170,6 +214,9 @@ func (a *app) noScript(c *cli.Context, name string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(name, `./\`) {
 		return usagef("read the script: %v", err)
 	}
+	if slices.Contains(strings.Fields(laterCommands), name) {
+		return usagef("the command %s comes in a later version", name)
+	}
 	commands := []string{}
 	for _, command := range c.App.VisibleCommands() {
 		commands = append(commands, command.Name)
@@ -184,8 +231,13 @@ func (a *app) openStdin(s *script, name string, scriptFromStdin bool) (err error
 	case name == "":
 		return nil
 	case name != "-":
-		if is, err := os.Stat(name); err == nil && is.IsDir() {
+		is, err := os.Stat(name)
+		switch {
+		case err == nil && is.IsDir():
 			return usagef("--stdin: %s is a directory", name)
+		case err == nil && is.Mode().Type() == fs.ModeNamedPipe:
+			s.Stdin = &fifo{open: sync.OnceValues(func() (*os.File, error) { return os.Open(name) })}
+			return nil
 		}
 		if s.stdin, err = os.Open(name); err != nil {
 			return usagef("--stdin: %v", err)
@@ -197,4 +249,18 @@ func (a *app) openStdin(s *script, name string, scriptFromStdin bool) (err error
 		s.Stdin = a.in
 	}
 	return nil
+}
+
+// fifo is opened by its first Read: that waits for a writer, and a run does not wait for that.
+type fifo struct {
+	open func() (*os.File, error)
+}
+
+// Read waits for a writer and reads.
+func (f *fifo) Read(p []byte) (int, error) {
+	file, err := f.open()
+	if err != nil {
+		return 0, err
+	}
+	return file.Read(p)
 }

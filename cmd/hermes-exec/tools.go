@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -20,11 +21,13 @@ import (
 
 func (a *app) stubsCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "stubs",
-		Usage:       "print the hermes_tools.py that a script would get",
-		UsageText:   "hermes-exec stubs [flags]",
-		Description: "hermes-exec stubs --tools read_file,terminal > hermes_tools.py",
-		Flags:       a.settingFlags(),
+		Name:      "stubs",
+		Usage:     "print the hermes_tools.py that a script would get",
+		UsageText: "hermes-exec stubs [flags]",
+		Description: "For editors; runs have their own. Keep it out of the directories of scripts, where it would be\n" +
+			"imported in place of that.\n\n" +
+			"hermes-exec stubs --tools read_file,terminal > typings/hermes_tools.pyi",
+		Flags: a.settingFlags(),
 		Action: noArguments(func(_ context.Context, c *cli.Context) error {
 			loaded, err := a.load(c)
 			if err != nil {
@@ -107,7 +110,8 @@ func (a *app) toolsCommand() *cli.Command {
 				Name:      "call",
 				Usage:     "call one tool as a script would",
 				UsageText: "hermes-exec tools call [flags] NAME JSON|-",
-				Description: "The result is printed as one line of JSON. A result with an error has exit status 1.\n\n" +
+				Description: "The result is printed as one line of JSON. A result with an error has exit status 1; a tool that\n" +
+					"does not exist and arguments that are no JSON object are mistakes on the command line, 2.\n\n" +
 					"hermes-exec tools call read_file '{\"path\": \"go.mod\", \"limit\": 1}'",
 				Flags:  a.settingFlags(),
 				Action: a.callTool,
@@ -170,22 +174,20 @@ func summary(s tool.Spec) string {
 
 // callTool calls one tool in an environment opened for it.
 func (a *app) callTool(c *cli.Context) error {
-	if c.NArg() != 2 {
-		return usagef("tools call takes the NAME of a tool and its arguments as JSON, or - to read them from stdin")
-	}
-	name, args := c.Args().Get(0), []byte(c.Args().Get(1))
-	if string(args) == "-" {
-		var err error
-		if args, err = readAll(a.in); err != nil {
-			return err
-		}
-	}
-	if !json.Valid(args) {
-		return usagef("the arguments of %s are not JSON: %s", name, shorten(string(args)))
+	name, args, err := a.callArgs(c.Args().Slice())
+	if err != nil {
+		return err
 	}
 	loaded, err := a.load(c)
 	if err != nil {
 		return err
+	}
+	registry, err := a.registry(loaded)
+	if err != nil {
+		return err
+	}
+	if _, ok := registry.Lookup(name); !ok {
+		return usagef("there is no tool %s: %s", shorten(name), cmp.Or(strings.Join(registry.Names(), ", "), "none is enabled"))
 	}
 	ctx, stop := a.interrupts(c.Context, nil)
 	defer stop()
@@ -200,6 +202,32 @@ func (a *app) callTool(c *cli.Context) error {
 		write(a.out, append(result, '\n'))
 		return nil
 	})
+}
+
+// callArgs reads what stands behind the flags of tools call.
+func (a *app) callArgs(given []string) (name string, args []byte, err error) {
+	for i, arg := range given {
+		if i > 0 && len(arg) > 1 && arg[0] == '-' {
+			return "", nil, usagef("unexpected %q after %s: flags stand before NAME", arg, given[0])
+		}
+	}
+	if len(given) != 2 {
+		return "", nil, usagef("tools call takes the NAME of a tool and its arguments as JSON, or - to read them from stdin")
+	}
+	name, args = given[0], []byte(given[1])
+	if given[1] == "-" {
+		if args, err = readAll(a.in); err != nil {
+			return "", nil, err
+		}
+	}
+	var object map[string]json.RawMessage
+	switch {
+	case !json.Valid(args):
+		return "", nil, usagef("the arguments of %s are not JSON: %s", name, shorten(string(args)))
+	case json.Unmarshal(args, &object) != nil || object == nil:
+		return "", nil, usagef("the arguments of %s are no JSON object: %s", name, shorten(string(args)))
+	}
+	return name, args, nil
 }
 
 // shorten cuts a text for a message.
