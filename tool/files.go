@@ -17,9 +17,17 @@ import (
 )
 
 const (
-	// maxHelpers is how many file helpers one environment has at most. More would only compete for
-	// its processors; calls beyond wait.
-	maxHelpers = 4
+	// usual is how many file helpers one environment has as a rule, and keeps between calls. More
+	// would only compete for its processors.
+	usual = 4
+
+	// maxHelpers is how many there are at most: calls that take long, such as a pattern that
+	// backtracks without end, must not keep all others waiting.
+	maxHelpers = DefaultParallel
+
+	// patience is how long a call waits for one of the usual helpers before it gets another one. Most
+	// calls are over long before.
+	patience = 50 * time.Millisecond
 
 	// fileLimit ends a call whose caller has more time than that: a pattern that backtracks without
 	// end would use up the run otherwise, and the script would never learn why.
@@ -28,12 +36,14 @@ const (
 
 // Files is the pool of file helpers of one environment: processes that read and search files where
 // they lie, so that there is one implementation, one regular expression dialect, and only the lines
-// asked for cross the wire. A helper is started when a call needs it and kept for the next one; one
-// whose call ran out of time is killed, which harms no other call. Files is safe for concurrent use.
+// asked for cross the wire. A helper is started when a call needs it, and a few are kept for the next
+// calls; one whose call ran out of time is killed, which harms no other call. Files is safe for
+// concurrent use.
 type Files struct {
 	b       backend.Backend
 	environ map[string]string
-	slots   chan struct{} // one for each helper at work
+	slots   chan struct{} // one for each of the usual helpers at work
+	extra   chan struct{} // one for each of the others
 	paths   pathLocks
 	shells  shellProbe
 
@@ -52,7 +62,8 @@ func NewFiles(b backend.Backend, environ map[string]string) *Files {
 	return &Files{
 		b:       b,
 		environ: environ,
-		slots:   make(chan struct{}, maxHelpers),
+		slots:   make(chan struct{}, usual),
+		extra:   make(chan struct{}, maxHelpers-usual),
 		busy:    map[*helper]bool{},
 	}
 }
@@ -72,13 +83,17 @@ func (f *Files) Close() error {
 		f.idle = nil
 		f.mu.Unlock()
 
-		for range maxHelpers { // no call is under way once all slots are ours
-			f.slots <- struct{}{}
+		for _, slots := range []chan struct{}{f.slots, f.extra} { // no call is under way once all are ours
+			for range cap(slots) {
+				slots <- struct{}{}
+			}
+			defer func() {
+				for range cap(slots) {
+					<-slots
+				}
+			}()
 		}
 		f.ending.Wait()
-		for range maxHelpers {
-			<-f.slots
-		}
 	})
 	return nil
 }
@@ -119,12 +134,11 @@ func (f *Files) call(ctx context.Context, r request) (json.RawMessage, error) {
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, fileLimit, fmt.Errorf("it took longer than %v", fileLimit))
 	defer cancel()
-	select {
-	case f.slots <- struct{}{}:
-		defer func() { <-f.slots }()
-	case <-limited.Done():
-		return nil, fmt.Errorf("%s: %w", r.Op, context.Cause(limited))
+	slot, err := f.acquire(limited)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Op, err)
 	}
+	defer func() { <-slot }()
 	result, err := f.try(limited, line, r.admit)
 	if errors.Is(err, errBroken) && limited.Err() == nil {
 		result, err = f.try(limited, line, r.admit)
@@ -133,6 +147,30 @@ func (f *Files) call(ctx context.Context, r request) (json.RawMessage, error) {
 		return result, err
 	}
 	return nil, fmt.Errorf("%s: %w", r.Op, err)
+}
+
+// acquire takes a slot, which the caller reads to give it back.
+func (f *Files) acquire(ctx context.Context) (<-chan struct{}, error) {
+	select {
+	case f.slots <- struct{}{}:
+		return f.slots, nil
+	default:
+	}
+	more := time.NewTimer(patience)
+	defer more.Stop()
+	var extra chan<- struct{}
+	for {
+		select {
+		case f.slots <- struct{}{}:
+			return f.slots, nil
+		case extra <- struct{}{}:
+			return f.extra, nil
+		case <-more.C:
+			extra = f.extra
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 func (f *Files) try(ctx context.Context, line []byte, admit admission) (json.RawMessage, error) {
@@ -193,7 +231,7 @@ func (f *Files) put(h *helper, keep bool) {
 	switch {
 	case !keep:
 		f.ending.Go(h.kill)
-	case f.closed:
+	case f.closed, len(f.idle) >= usual:
 		f.ending.Go(h.close)
 	default:
 		f.idle = append(f.idle, h)

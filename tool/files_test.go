@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
 func TestReadFile(t *testing.T) { eachWorld(t, testReadFile) }
@@ -186,9 +187,28 @@ func TestFilesPool(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if n := len(w.env.Files.idle); n == 0 || n > maxHelpers {
+		if n := len(w.env.Files.idle); n == 0 || n > usual {
 			t.Errorf("%d helpers are idle", n)
 		}
+	})
+	t.Run("runaway patterns block only themselves", func(t *testing.T) {
+		w.put("evil", strings.Repeat("a", 5000)+"b")
+		stuck, cancel := context.WithCancelCause(t.Context())
+		var done sync.WaitGroup
+		for range usual + 2 {
+			done.Go(func() {
+				if _, err := w.try(stuck, "search_files", object{"pattern": "(a+)+$", "path": "evil"}); err == nil {
+					t.Error("a search without end came to an end")
+				}
+			})
+		}
+		testenv.Eventually(t, "all are at work", func() bool { return len(w.env.Files.slots)+len(w.env.Files.extra) == usual+2 })
+		for range 3 {
+			w.ok("read_file", object{"path": "a"})
+		}
+		cancel(errors.New("time is over"))
+		done.Wait()
+		w.ok("read_file", object{"path": "a"})
 	})
 	t.Run("a helper that a script ended is replaced", func(t *testing.T) {
 		for _, h := range w.env.Files.idle {
