@@ -35,6 +35,7 @@ func groups() []group {
 		{"spool", true, spoolRows},
 		{"flood", false, floodRows},
 		{"search", false, searchRows},
+		{"session", false, sessionRows},
 	}
 }
 
