@@ -137,6 +137,11 @@ func (c *cell) admit(call *transport.Call) (Tool, json.RawMessage, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if t, ok := c.Tools.tools[i].(ArgsChecker); ok {
+		if err := t.CheckArgs(args); err != nil {
+			return nil, nil, err
+		}
+	}
 	return c.Tools.tools[i], args, nil
 }
 

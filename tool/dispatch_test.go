@@ -155,6 +155,38 @@ func TestDispatchBlockedParameters(t *testing.T) {
 }
 
 // P72 and B070: of many calls at once exactly the budget gets through.
+// What the arguments alone show to be wrong costs nothing; what only the tool can know is made.
+func TestDispatchWrongValuesCostNothing(t *testing.T) {
+	d := NewDispatcher(0, nil)
+	begin(t, d, Grant{Tools: registry(t, Seven()...)})
+	for _, c := range [][2]string{
+		{"terminal", `{"command":"x","timeout":0}`},
+		{"terminal", `{"command":"x","timeout":-1.5}`},
+		{"terminal", `{"command":"x","timeout":1e99}`},
+		{"terminal", `{"command":"x","timeout":1e999}`},
+		{"terminal", `{"command":"a\u0000"}`},
+		{"terminal", `{"command":"x","workdir":""}`},
+		{"read_file", `{"path":""}`},
+		{"read_file", `{"path":"a\u0000"}`},
+		{"write_file", `{"path":"","content":""}`},
+		{"search_files", `{"pattern":"x","path":""}`},
+		{"patch", `{}`},
+		{"patch", `{"path":"a"}`},
+		{"patch", `{"path":"a","old_string":"b"}`},
+		{"patch", `{"path":"","old_string":"b","new_string":"c"}`},
+		{"patch", `{"path":"a","old_string":"","new_string":"c"}`},
+		{"patch", `{"path":"a","old_string":"b","new_string":"b"}`},
+		{"patch", `{"mode":"patch"}`},
+	} {
+		if result, err := call(d, t, c[0], c[1]); err == nil || strings.Contains(err.Error(), "limit reached") {
+			t.Errorf("%s(%s): %s, %v", c[0], c[1], result, err)
+		}
+	}
+	if report := d.End(t.Context()); report.Made != 0 || report.OverBudget != 0 || report.Refused != 17 {
+		t.Errorf("%+v", report)
+	}
+}
+
 func TestDispatchBudgetIsAtomic(t *testing.T) {
 	for _, budget := range []int{0, 1, 7} {
 		d := NewDispatcher(3, nil)

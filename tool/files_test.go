@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -59,7 +60,7 @@ func testReadFile(t *testing.T, w *world) {
 		w.fails("read_file", object{"path": "."}, "is a directory")
 		w.fails("read_file", object{"path": "binary"}, "is not UTF-8 text")
 		w.fails("read_file", object{"path": "missing"}, "missing: no such file or directory")
-		w.fails("read_file", object{"path": ""}, "the path is empty")
+		w.fails("read_file", object{"path": ""}, "argument 'path' must be at least one character long")
 		w.fails("read_file", object{"path": "a\x00b"}, "NUL")
 	})
 }
@@ -291,8 +292,14 @@ func testWriteFile(t *testing.T, w *world) {
 		}
 		for name, why := range map[string]string{
 			"fifo": "is a FIFO", ".": "is a directory", "/dev/null": "is a device", "file/x": "not a directory", "nope/": "name of a directory",
+			strings.Repeat("n", 300): "…: file name too long",
 		} {
 			w.fails("write_file", object{"path": name, "content": "x"}, why)
+		}
+		if os.Geteuid() == 0 && runtime.GOOS == "linux" { // others may not write there at all
+			w.fails("write_file", object{"path": "/proc/version", "content": "x"}, "write_file: /proc/version: its directory takes no new files, or is gone; open() can")
+			w.fails("write_file", object{"path": "/proc/new", "content": "x"}, "write_file: /proc/new: its directory takes no new files")
+			w.fails("write_file", object{"path": "/proc/new/x", "content": "x"}, "/proc/new/x: no directory can be made for it")
 		}
 	})
 	t.Run("path of home", func(t *testing.T) {

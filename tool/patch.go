@@ -20,16 +20,19 @@ const (
 // patchTool replaces text in a file.
 type patchTool struct{}
 
-var _ Tool = patchTool{}
+var (
+	_ Tool        = patchTool{}
+	_ ArgsChecker = patchTool{}
+)
 
 // Spec describes patch. No parameter is required by the Spec, for the two modes need different
-// ones; Call says what is missing.
+// ones; CheckArgs says what is missing.
 func (patchTool) Spec() Spec {
 	return Spec{
 		Name:    "patch",
 		Summary: "Replace one exact text in a file by another; the old text must occur once unless replace_all is set.",
 		Params: []Param{
-			{Name: "path", Type: String, Nullable: true, Doc: "The file, relative to the current directory or absolute."},
+			{Name: "path", Type: String, Nullable: true, NonEmpty: true, NoNUL: true, Doc: "The file, relative to the current directory or absolute."},
 			{Name: "old_string", Type: String, Nullable: true, Doc: "The text to replace, literally."},
 			{Name: "new_string", Type: String, Nullable: true, Doc: "The text to put in its place, literally."},
 			{Name: "replace_all", Type: Boolean, Default: false, Nullable: true, Doc: "Replace every occurrence."},
@@ -72,9 +75,6 @@ func (patchTool) Call(ctx context.Context, env *Env, args json.RawMessage) (json
 	if err := json.Unmarshal(args, &a); err != nil {
 		return nil, fmt.Errorf("patch: %w", err)
 	}
-	if err := a.check(); err != nil {
-		return nil, fmt.Errorf("patch: %w", err)
-	}
 	result, err := a.apply(ctx, env)
 	if err != nil {
 		return nil, fmt.Errorf("patch: %w", err)
@@ -82,16 +82,34 @@ func (patchTool) Call(ctx context.Context, env *Env, args json.RawMessage) (json
 	return encode(result)
 }
 
+// CheckArgs implements ArgsChecker.
+func (patchTool) CheckArgs(args json.RawMessage) error {
+	var a patchArgs
+	if err := json.Unmarshal(args, &a); err != nil {
+		return fmt.Errorf("patch: %w", err)
+	}
+	if err := a.check(); err != nil {
+		return fmt.Errorf("patch: %w", err)
+	}
+	return nil
+}
+
 func (a *patchArgs) check() error {
-	switch {
-	case a.Mode == "patch" || a.Patch != nil:
+	if a.Mode == "patch" || a.Patch != nil {
 		return errors.New("V4A patches are not supported yet; use path, old_string and new_string")
-	case a.Path == nil:
-		return errors.New("path is missing")
-	case a.OldString == nil:
-		return errors.New("old_string is missing")
-	case a.NewString == nil:
-		return errors.New("new_string is missing")
+	}
+	var missing []string
+	for _, p := range []struct {
+		name  string
+		value *string
+	}{{"path", a.Path}, {"old_string", a.OldString}, {"new_string", a.NewString}} {
+		if p.value == nil {
+			missing = append(missing, quote(p.name))
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		return errors.New("missing argument " + strings.Join(missing, ", "))
 	case *a.OldString == "":
 		return errors.New("old_string is empty; write_file writes whole files")
 	case *a.OldString == *a.NewString:
@@ -110,19 +128,19 @@ func (a *patchArgs) apply(ctx context.Context, env *Env) (*patchResult, error) {
 		return nil, err
 	}
 	defer unlock()
-	data, err := readWhole(ctx, env, file.Path)
+	data, err := readWhole(ctx, env, file.Path, r.Name)
 	if err != nil {
 		return nil, err
 	}
 	text, err := decodeText(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Name, err)
+		return nil, fileError(r.Name, err)
 	}
 	after, n, err := replace(text.body, *a.OldString, *a.NewString, a.ReplaceAll)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.Name, err)
+		return nil, fileError(r.Name, err)
 	}
-	if err := env.Backend.Put(ctx, file.Path, text.encode(after), 0); err != nil {
+	if err := env.put(ctx, r, file, text.encode(after)); err != nil {
 		return nil, err
 	}
 	result := &patchResult{Status: "success", Success: true, Replacements: n}
@@ -133,18 +151,35 @@ func (a *patchArgs) apply(ctx context.Context, env *Env) (*patchResult, error) {
 	return result, nil
 }
 
-// readWhole returns the content of a file in the environment.
-func readWhole(ctx context.Context, env *Env, name string) ([]byte, error) {
-	f, err := env.Backend.Get(ctx, name)
+// readWhole returns the content of a file in the environment; name is how its caller calls it. Memory
+// is asked for as the file comes: for three copies of it, as patching makes.
+func readWhole(ctx context.Context, env *Env, path, name string) ([]byte, error) {
+	f, err := env.Backend.Get(ctx, path)
 	if err != nil {
-		return nil, err
+		return nil, fileError(name, err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxPatched+1))
-	if err == nil && len(data) > maxPatched {
-		err = fmt.Errorf("%s: is larger than %d bytes", name, maxPatched)
+	var data []byte
+	for {
+		if len(data) == cap(data) {
+			size := min(max(2*cap(data), 64<<10), maxPatched+1)
+			if size == len(data) {
+				return nil, fmt.Errorf("%s: is larger than %d bytes", clipPath(name), maxPatched)
+			}
+			if err := env.admit(ctx, 3*int64(size)); err != nil {
+				return nil, err
+			}
+			data = append(make([]byte, 0, size), data...)
+		}
+		n, err := f.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		if errors.Is(err, io.EOF) {
+			return data, nil
+		}
+		if err != nil {
+			return nil, fileError(name, err)
+		}
 	}
-	return data, err
 }
 
 // replace puts after in the place of before, literally, and counts.

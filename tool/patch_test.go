@@ -106,9 +106,15 @@ func testPatch(t *testing.T, w *world) {
 		w.fails("patch", patch(".", "x", "y"), "is a directory")
 		w.fails("patch", patch("a", "", "y"), "old_string is empty")
 		w.fails("patch", patch("a", "x", "x"), "are the same")
-		w.fails("patch", object{"path": "a", "old_string": "x"}, "new_string is missing")
-		w.fails("patch", object{"old_string": "x", "new_string": "y"}, "path is missing")
+		w.fails("patch", object{"path": "a", "old_string": "x"}, "patch: missing argument 'new_string'")
+		w.fails("patch", object{"old_string": "x", "new_string": "y"}, "patch: missing argument 'path'")
+		w.fails("patch", object{"path": "a"}, "patch: missing argument 'old_string', 'new_string'")
+		w.fails("patch", patch(strings.Repeat("n", 300), "x", "y"), "patch: "+strings.Repeat("n", 199)+"…: file name too long")
 		w.fails("patch", object{"mode": "patch", "patch": "*** Begin Patch"}, "V4A patches are not supported yet")
+		if err := os.Truncate(w.dir+"/a", maxPatched+1); err != nil {
+			t.Fatal(err)
+		}
+		w.fails("patch", patch("a", "x", "y"), "patch: a: is larger than")
 		if _, err := os.Stat(w.dir + "/missing"); err == nil {
 			t.Error("a refused patch made a file")
 		}

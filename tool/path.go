@@ -4,23 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"path"
 	"strings"
 	"sync"
+
+	"github.com/hermes-exec/hermes-exec/backend"
 )
 
-// resolve returns the absolute path of a file that the caller named. It is not cleaned: only the
+// resolve returns the absolute path of a file that the caller named, which is not empty. It is not cleaned: only the
 // environment knows what ".." means behind a symlink.
 func (e *Env) resolve(name string) (string, error) {
 	switch {
-	case name == "":
-		return "", errors.New("the path is empty")
-	case strings.ContainsRune(name, 0):
-		return "", fmt.Errorf("the path %q has a NUL character", name)
 	case inHome(name):
 		home := e.Environ["HOME"]
 		if home == "" {
-			return "", fmt.Errorf("the path %s needs HOME, which is not set", name)
+			return "", fmt.Errorf("the path %s needs HOME, which is not set", clipPath(name))
 		}
 		return home + name[1:], nil
 	case path.IsAbs(name):
@@ -36,6 +36,33 @@ func (e *Env) shown(name, resolved string) string {
 		return resolved
 	}
 	return name
+}
+
+// fileError says what went wrong with a file, under the name that the caller gave it: the backend
+// knows another one.
+func fileError(name string, err error) error {
+	if e := (*backend.Error)(nil); errors.As(err, &e) {
+		err = e.Err
+	}
+	return fmt.Errorf("%s: %w", clipPath(name), err)
+}
+
+// put writes the file that a request is about. Its directory was there just before: it is missed only
+// in a file system that takes no new files, such as /proc.
+func (e *Env) put(ctx context.Context, r request, file prepared, data io.Reader) error {
+	err := e.Backend.Put(ctx, file.Path, data, file.Mode)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		hint := ""
+		if file.Mode == 0 { // it is there
+			hint = "; open() can write to it"
+		}
+		return fmt.Errorf("%s: its directory takes no new files, or is gone%s", clipPath(r.Name), hint)
+	default:
+		return fileError(r.Name, err)
+	}
 }
 
 func inHome(name string) bool { return name == "~" || strings.HasPrefix(name, "~/") }

@@ -17,7 +17,7 @@ func (readTool) Spec() Spec {
 		Name:    "read_file",
 		Summary: "Read lines of a text file; content is the raw text, without line numbers.",
 		Params: []Param{
-			{Name: "path", Type: String, Required: true, Doc: "The file, relative to the current directory or absolute."},
+			{Name: "path", Type: String, Required: true, NonEmpty: true, NoNUL: true, Doc: "The file, relative to the current directory or absolute."},
 			{Name: "offset", Type: Integer, Default: 1, Nullable: true, Min: atLeast(1), Doc: "The first line to read; lines are counted from 1."},
 			{Name: "limit", Type: Integer, Default: 2000, Nullable: true, Min: atLeast(1), Doc: "The most lines to read."},
 		},

@@ -14,5 +14,8 @@ func Seven() []Tool {
 	}
 }
 
+// limit is for Param.Above and Param.Below.
+func limit(n float64) *float64 { return new(n) }
+
 // atLeast is for Param.Min.
 func atLeast(n int64) *int64 { return new(n) }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"strings"
 	"sync"
 	"time"
@@ -15,13 +14,13 @@ import (
 )
 
 const (
-	maxOutput = 48 << 20            // bytes of output that come back
-	keepHead  = maxOutput / 5 * 2   // of them from the start
-	maxReply  = 60 << 20            // bytes of a result, so that it fits a line of 64 MiB
-	replyTail = 64                  // bytes of a result behind the output, at most
-	maxInline = 100 << 10           // bytes of a command in argv: Linux allows 128 KiB an argument
-	timedOut  = 124                 // the exit code that timeout(1) has too
-	maxSecs   = math.MaxInt64 / 1e9 // seconds that a time.Duration holds
+	maxOutput = 48 << 20          // bytes of output that come back
+	keepHead  = maxOutput / 5 * 2 // of them from the start
+	maxReply  = 60 << 20          // bytes of a result, so that it fits a line of 64 MiB
+	replyTail = 64                // bytes of a result behind the output, at most
+	maxInline = 100 << 10         // bytes of a command in argv: Linux allows 128 KiB an argument
+	timedOut  = 124               // the exit code that timeout(1) has too
+	maxSecs   = 9e9               // about the seconds that a time.Duration holds
 )
 
 // errTimeout ends a command that had its own time.
@@ -38,9 +37,9 @@ func (terminalTool) Spec() Spec {
 		Name:    "terminal",
 		Summary: "Run a shell command in the foreground; stdout and stderr come back merged, stdin is empty.",
 		Params: []Param{
-			{Name: "command", Type: String, Required: true, Doc: "The command, for bash or else sh."},
-			{Name: "timeout", Type: Number, Nullable: true, Doc: "The most seconds it may take; None is the run's remaining time."},
-			{Name: "workdir", Type: String, Nullable: true, Doc: "The directory to run it in; None is the current one."},
+			{Name: "command", Type: String, Required: true, NoNUL: true, Doc: "The command, for bash or else sh."},
+			{Name: "timeout", Type: Number, Nullable: true, Above: limit(0), Below: limit(maxSecs), Doc: "The most seconds it may take; None is the run's remaining time."},
+			{Name: "workdir", Type: String, Nullable: true, NonEmpty: true, NoNUL: true, Doc: "The directory to run it in; None is the current one."},
 		},
 		Returns: `{"output": str, "exit_code": int}; exit_code 124 is a timeout, "truncated": True is there when output was cut`,
 	}
@@ -60,10 +59,7 @@ func (terminalTool) Call(ctx context.Context, env *Env, args json.RawMessage) (j
 	if err != nil {
 		return nil, fmt.Errorf("terminal: %w", err)
 	}
-	limited, cancel, err := a.limit(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("terminal: %w", err)
-	}
+	limited, cancel := a.limit(ctx)
 	defer cancel()
 	var out output
 	defer out.close()
@@ -82,18 +78,11 @@ func (terminalTool) Call(ctx context.Context, env *Env, args json.RawMessage) (j
 }
 
 // limit derives the context that has the command's own timeout.
-func (a *terminalArgs) limit(ctx context.Context) (context.Context, context.CancelFunc, error) {
-	switch {
-	case a.Timeout == nil:
-		return ctx, func() {}, nil
-	case *a.Timeout <= 0:
-		return nil, nil, fmt.Errorf("timeout must be more than 0 seconds, not %v", *a.Timeout)
-	case *a.Timeout >= maxSecs:
-		return nil, nil, fmt.Errorf("timeout is too large: %v seconds", *a.Timeout)
+func (a *terminalArgs) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if a.Timeout == nil {
+		return ctx, func() {}
 	}
-	d := time.Duration(*a.Timeout * float64(time.Second))
-	limited, cancel := context.WithTimeoutCause(ctx, d, errTimeout)
-	return limited, cancel, nil
+	return context.WithTimeoutCause(ctx, time.Duration(*a.Timeout*float64(time.Second)), errTimeout)
 }
 
 // run runs the command and returns how many bytes of its output did not come to out, and its exit
@@ -106,7 +95,7 @@ func (a *terminalArgs) run(ctx context.Context, env *Env, out *output) (omitted 
 	cmd.Stdout, cmd.Stderr = out, out
 	p, err := backend.Run(ctx, env.Backend, cmd, func(error) backend.Stop { return backend.Stop{Grace: env.Grace} })
 	if p == nil {
-		return 0, 0, notStarted(cmd.Dir, err)
+		return 0, 0, a.notStarted(cmd, err)
 	}
 	if code, err = exitCode(err); err != nil {
 		return 0, 0, err
@@ -115,11 +104,15 @@ func (a *terminalArgs) run(ctx context.Context, env *Env, out *output) (omitted 
 	return counts.Omitted, code, nil
 }
 
-func notStarted(dir string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) { // the shell was seen to exist
-		return fmt.Errorf("cannot run in the directory %s: %w", dir, err)
+func (a *terminalArgs) notStarted(cmd backend.Cmd, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) { // the shell was seen to exist
+		return err
 	}
-	return err
+	dir := cmd.Dir
+	if a.Workdir != nil {
+		dir = *a.Workdir
+	}
+	return fmt.Errorf("cannot run in the directory %s: no such directory", clipPath(dir))
 }
 
 // command returns what to start.
@@ -129,9 +122,6 @@ func (a *terminalArgs) command(ctx context.Context, env *Env) (backend.Cmd, erro
 		Env:    env.Environ,
 		Keep:   &backend.Keep{Head: keepHead, Tail: maxOutput - keepHead},
 		Linger: true,
-	}
-	if strings.ContainsRune(a.Command, 0) {
-		return cmd, errors.New("the command has a NUL character")
 	}
 	var err error
 	if a.Workdir != nil {
@@ -226,20 +216,28 @@ func (s *shellProbe) find(ctx context.Context, env *Env) (string, error) {
 	if shell != "" {
 		return shell, nil
 	}
+	for _, shell := range []string{"bash", "sh"} {
+		switch works, err := runs(ctx, env, shell); {
+		case err != nil:
+			return "", fmt.Errorf("look for a shell: %w", err)
+		case works:
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.shell = shell
+			return shell, nil
+		}
+	}
+	return "", fmt.Errorf("no shell was found: neither bash nor sh is in PATH, which is '%s'", clipPath(env.Environ["PATH"]))
+}
+
+// runs tells whether there is such a shell. The error says that this cannot be told.
+func runs(ctx context.Context, env *Env, shell string) (bool, error) {
 	// In the root directory, so that a missing directory cannot be taken for a missing shell.
-	cmd := backend.Cmd{Args: []string{"bash", "-c", ":"}, Dir: "/", Env: env.Environ}
+	cmd := backend.Cmd{Args: []string{shell, "-c", ":"}, Dir: "/", Env: env.Environ}
 	_, err := backend.Run(ctx, env.Backend, cmd, nil)
 	exit := (*backend.ExitError)(nil)
-	switch {
-	case err == nil:
-		shell = "bash"
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, backend.ErrNotExecutable), errors.As(err, &exit):
-		shell = "sh"
-	default:
-		return "", fmt.Errorf("look for a shell: %w", err)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, backend.ErrNotExecutable) || errors.As(err, &exit) {
+		return false, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.shell = shell
-	return shell, nil
+	return err == nil, err
 }

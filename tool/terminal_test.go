@@ -86,12 +86,21 @@ func testTerminal(t *testing.T, w *world) {
 		}
 	})
 	t.Run("bad arguments", func(t *testing.T) {
-		w.fails("terminal", object{"command": "true", "workdir": "missing"}, w.dir+"/missing")
-		w.fails("terminal", object{"command": "true", "workdir": ""}, "the path is empty")
-		w.fails("terminal", object{"command": "true", "timeout": 0}, "more than 0 seconds, not 0")
+		w.fails("terminal", object{"command": "true", "workdir": "missing"}, "cannot run in the directory missing: no such directory")
+		w.fails("terminal", object{"command": "true", "workdir": ""}, "argument 'workdir' must be at least one character long")
+		w.fails("terminal", object{"command": "true", "timeout": 0}, "argument 'timeout' must be more than 0, not 0")
 		w.fails("terminal", object{"command": "true", "timeout": -1.5}, "not -1.5")
-		w.fails("terminal", object{"command": "true", "timeout": 1e99}, "too large: 1e+99")
-		w.fails("terminal", object{"command": "a\x00b"}, "NUL")
+		w.fails("terminal", object{"command": "true", "timeout": 1e99}, "must be less than 9e+09, not 1e+99")
+		w.fails("terminal", object{"command": "a\x00b"}, "without a NUL character")
+		w.fails("terminal", object{"command": "true", "workdir": strings.Repeat("d/", 1000)}, "cannot run in the directory d/d/")
+	})
+	t.Run("no shell", func(t *testing.T) {
+		vars, files := w.env.Environ, w.env.Files
+		defer func() { w.env.Environ, w.env.Files = vars, files }()
+		for _, path := range []string{"", w.dir} {
+			w.env.Environ, w.env.Files = map[string]string{"PATH": path}, NewFiles(w.env.Backend, vars)
+			w.fails("terminal", object{"command": "true"}, "no shell was found: neither bash nor sh is in PATH, which is '"+path+"'")
+		}
 	})
 }
 

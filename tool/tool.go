@@ -26,6 +26,13 @@ type Tool interface {
 	Call(ctx context.Context, env *Env, args json.RawMessage) (json.RawMessage, error)
 }
 
+// ArgsChecker is a Tool some of whose arguments depend on each other. CheckArgs says what is wrong
+// with arguments that have passed Validate; such a call costs the script nothing, as one that
+// Validate refuses.
+type ArgsChecker interface {
+	CheckArgs(args json.RawMessage) error
+}
+
 // Env is where a call acts.
 type Env struct {
 	Backend backend.Backend
@@ -75,5 +82,9 @@ type Param struct {
 	Nullable bool     // null is accepted and means the default
 	Enum     []string // the values that a String may have; nil: any
 	Min      *int64   // the least value of an Integer; nil: any
+	Above    *float64 // what a Number must be more than; nil: anything
+	Below    *float64 // what a Number must be less than; nil: anything
+	NonEmpty bool     // a String must have a character
+	NoNUL    bool     // a String must not have a NUL, which no path and no argument can have
 	Doc      string
 }

@@ -45,6 +45,9 @@ func validate(s Spec, args json.RawMessage, blocked []string) (json.RawMessage, 
 	return join(ms), nil
 }
 
+// maxMistakes is how many mistakes of one call are named.
+const maxMistakes = 20
+
 // validation collects what is wrong with one call.
 type validation struct {
 	spec     Spec
@@ -85,7 +88,7 @@ func (v *validation) value(p Param, m *member) string {
 		v.replace(m, n)
 		return why
 	case Number:
-		return checkNumber(m.value)
+		return checkNumber(p, m.value)
 	case Boolean:
 		return checkKind(m.value, "a boolean", jsontext.KindTrue, jsontext.KindFalse)
 	case StringList:
@@ -122,6 +125,9 @@ func (v *validation) err() error {
 	if len(v.mistakes) == 0 {
 		return nil
 	}
+	if n := len(v.mistakes) - maxMistakes; n > 0 {
+		v.mistakes = append(v.mistakes[:maxMistakes], fmt.Sprintf("and %d more", n))
+	}
 	text := v.spec.Name + ": " + strings.Join(v.mistakes, "; ")
 	if v.usage {
 		text += "; it takes " + takes(v.spec)
@@ -149,8 +155,16 @@ func checkKind(v jsontext.Value, want string, kinds ...jsontext.Kind) string {
 }
 
 func checkString(p Param, v jsontext.Value) string {
-	if why := checkKind(v, "a string", jsontext.KindString); why != "" || p.Enum == nil {
+	if why := checkKind(v, "a string", jsontext.KindString); why != "" {
 		return why
+	}
+	switch {
+	case p.NonEmpty && len(v) == len(`""`):
+		return "at least one character long"
+	case p.NoNUL && hasNUL(v):
+		return "without a NUL character"
+	case p.Enum == nil:
+		return ""
 	}
 	s, err := jsontext.AppendUnquote(nil, v)
 	if err != nil {
@@ -162,12 +176,26 @@ func checkString(p Param, v jsontext.Value) string {
 	return "one of " + strings.Join(p.Enum, ", ") + ", not " + quote(string(s))
 }
 
-func checkNumber(v jsontext.Value) string {
+// hasNUL looks for the escape that JSON has for it, and then whether it is one.
+func hasNUL(v jsontext.Value) bool {
+	if !bytes.Contains(v, []byte(`\u0000`)) {
+		return false
+	}
+	s, _ := jsontext.AppendUnquote(nil, v)
+	return bytes.IndexByte(s, 0) >= 0
+}
+
+func checkNumber(p Param, v jsontext.Value) string {
 	if why := checkKind(v, "a number", jsontext.KindNumber); why != "" {
 		return why
 	}
-	if _, err := strconv.ParseFloat(string(v), 64); err != nil {
+	switch n, err := strconv.ParseFloat(string(v), 64); {
+	case err != nil:
 		return "a number of 64 bits, not " + clip(string(v))
+	case p.Above != nil && n <= *p.Above:
+		return fmt.Sprintf("more than %v, not %s", *p.Above, clip(string(v)))
+	case p.Below != nil && n >= *p.Below:
+		return fmt.Sprintf("less than %v, not %s", *p.Below, clip(string(v)))
 	}
 	return ""
 }
@@ -261,6 +289,9 @@ func describe(v jsontext.Value) string {
 		return "an object"
 	}
 }
+
+// clipPath shortens a path or pattern to what a message can hold.
+func clipPath(s string) string { return oneLine(s, 200) }
 
 // quote shows a name that came from a script.
 func quote(s string) string { return "'" + clip(s) + "'" }

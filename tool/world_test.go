@@ -83,6 +83,11 @@ func (w *world) try(ctx context.Context, name string, args object) (object, erro
 	if err != nil {
 		return nil, err
 	}
+	if t, ok := Seven()[i].(ArgsChecker); ok {
+		if err := t.CheckArgs(normal); err != nil {
+			return nil, err
+		}
+	}
 	result, err := Seven()[i].Call(ctx, w.env, normal)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ func (writeTool) Spec() Spec {
 		Name:    "write_file",
 		Summary: "Write a whole text file; parent directories are made, an existing file is replaced.",
 		Params: []Param{
-			{Name: "path", Type: String, Required: true, Doc: "The file, relative to the current directory or absolute."},
+			{Name: "path", Type: String, Required: true, NonEmpty: true, NoNUL: true, Doc: "The file, relative to the current directory or absolute."},
 			{Name: "content", Type: String, Required: true, Doc: "The whole text, written as UTF-8."},
 		},
 		Returns: `{"status": "success", "path": str, "bytes_written": int}`,
@@ -49,7 +49,7 @@ func (writeTool) Call(ctx context.Context, env *Env, args json.RawMessage) (json
 		return nil, fmt.Errorf("write_file: %w", err)
 	}
 	defer unlock()
-	if err := env.Backend.Put(ctx, file.Path, strings.NewReader(a.Content), file.Mode); err != nil {
+	if err := env.put(ctx, r, file, strings.NewReader(a.Content)); err != nil {
 		return nil, fmt.Errorf("write_file: %w", err)
 	}
 	return encode(writeResult{Status: "success", Path: r.Name, BytesWritten: len(a.Content)})

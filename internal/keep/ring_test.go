@@ -80,7 +80,7 @@ func TestRing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer r.f.Close()
+		defer func() { _ = r.f.Close() }()
 		var whole []byte
 		for _, p := range rapid.SliceOf(rapid.SliceOfN(rapid.Byte(), 0, 50)).Draw(t, "writes") {
 			whole = append(whole, p...)

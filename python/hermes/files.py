@@ -12,6 +12,8 @@ import os
 import stat
 import sys
 
+from .clip import clip
+
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
     from typing import Any, Dict, Iterator, List, Tuple
@@ -52,7 +54,7 @@ def handle(request: Row) -> Row:
         if op == "prepare":
             return prepare(request)
     except OSError as err:
-        raise OSError(err.errno, reason(err), request["name"]) from None
+        raise OSError(err.errno, reason(err), clip(request["name"])) from None
     raise ValueError("unknown operation %r" % op)
 
 
@@ -60,7 +62,7 @@ def message(err: BaseException) -> str:
     """Return the text of an error, for a person."""
     if isinstance(err, OSError) and err.filename is not None:
         return "%s: %s" % (err.filename, err.strerror)
-    return str(err) or type(err).__name__
+    return clip(str(err), 1000) or type(err).__name__
 
 
 def reason(err: OSError) -> str:
@@ -86,7 +88,7 @@ def refuse(path: str, name: str) -> os.stat_result:
 
 def read_file(request: Row) -> Row:
     """Return a window of lines as raw text."""
-    path, name = request["path"], request["name"]
+    path, name = request["path"], clip(request["name"])
     refuse(path, name)  # before it is opened: opening a device can have effects
     fd = os.open(path, _FLAGS)
     try:
@@ -239,7 +241,7 @@ def prepare(request: Row) -> Row:
     The mode of a file that exists is 0: the host then keeps it. A symlink is resolved, so that what
     it points to is replaced and not the link.
     """
-    path, name = request["path"], request["name"]
+    path, name = request["path"], clip(request["name"])
     target = os.path.realpath(path)
     try:
         refuse(target, name)
@@ -248,7 +250,10 @@ def prepare(request: Row) -> Row:
             raise
         if path.endswith("/"):
             raise ValueError("%s: is the name of a directory" % name) from None
-        os.makedirs(os.path.dirname(target), exist_ok=True)
+        try:
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+        except FileNotFoundError:  # as /proc says it
+            raise ValueError("%s: no directory can be made for it there" % name) from None
         _writable(os.path.dirname(target), name)
         return {"path": target, "mode": 0o666 & ~_umask()}
     _writable(target, name)

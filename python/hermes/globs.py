@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from .clip import clip
+
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
     from typing import Callable, List, Optional, Pattern, Sequence, Tuple
@@ -13,7 +15,10 @@ _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
 def translate(glob: str) -> str:
-    """Return the regular expression of a glob: `*` and `?` stay in one name, `**` crosses them."""
+    """Return the regular expression of a glob: `*` and `?` stay in one name, `**` crosses them.
+
+    A `[` that no `]` closes within the name is literal, as in fnmatch.
+    """
     return ".*" if glob == "**" else "".join(map(_piece, _TOKEN.findall(glob)))
 
 
@@ -63,7 +68,7 @@ def matcher(glob: str) -> Callable[[str, str], object]:
         by_path = _any([g.lstrip("/") if not g.startswith("./") else g[2:] for g in globs if "/" in g])
         by_name = _any([g for g in globs if "/" not in g])
     except re.error as err:
-        raise ValueError("bad glob %r: %s" % (glob, err)) from None
+        raise ValueError("bad glob %s: %s" % (clip(repr(glob)), clip(str(err)))) from None
 
     def match(path: str, name: str) -> object:
         return (by_name and by_name(name)) or (by_path and by_path(path))

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 import warnings
 
+from .clip import clip
+
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
     from typing import Callable, Iterator, List, Match, Optional, Tuple
@@ -43,7 +45,7 @@ class Finder:
                 warnings.simplefilter("ignore")
                 self._search = self._prepare(pattern, tokens)
         except (re.error, RecursionError, OverflowError, ValueError) as err:
-            raise ValueError("bad pattern %r: %s" % (pattern, err)) from None
+            raise ValueError("bad pattern %s: %s" % (clip(repr(pattern)), clip(str(err)))) from None
 
     def _prepare(self, pattern: str, tokens: List[str]) -> Callable[..., Optional[Match[str]]]:
         plain = re.compile(pattern)

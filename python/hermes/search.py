@@ -12,6 +12,7 @@ import os
 import stat
 
 from . import globs, lines
+from .clip import clip
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
@@ -249,7 +250,7 @@ def _files(request: Row) -> Iterator[File]:
             yield File(os.path.realpath(root), _show(name), base, base)
         return
     if not stat.S_ISDIR(mode):
-        raise ValueError("%s is neither a file nor a directory" % name)
+        raise ValueError("%s is neither a file nor a directory" % clip(name))
     lead = "" if name in (".", "./") else _show(name).rstrip("/") + "/"
     yield from _walk(root, lead, wanted, outer_levels(root, request.get("dir")))
 

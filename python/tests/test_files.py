@@ -333,6 +333,38 @@ class SearchTest(Tree):
                 self.assertEqual(self.found("x", file_glob=glob), want)
                 self.assertEqual(self.found(glob, target="files"), want)
 
+    def test_open_bracket_is_literal(self):  # as in fnmatch
+        for name in ("[", "[x", "a[b/c]", "ab/c"):
+            self.put(name, "x")
+        for glob, want in (
+            ("[", ["["]),
+            ("[*", ["[", "[x"]),
+            ("[x", ["[x"]),
+            ("a[b/c]", ["a[b/c]"]),
+            ("[[]x", ["[x"]),
+            ("[]", []),
+            ("[!", []),
+        ):
+            with self.subTest(glob=glob):
+                self.assertEqual(self.found("x", file_glob=glob), want)
+                self.assertEqual(self.found(glob, target="files"), want)
+        self.assertIn("bad glob '[z-a]'", self.refused(self.found, "x", file_glob="[z-a]"))
+
+    def test_quotes_are_short(self):
+        long = "(" * 10_000
+        for call in (
+            lambda: self.search(long),
+            lambda: self.search("(?P=" + "g" * 10_000 + ")"),
+            lambda: self.search("x", file_glob="[z-a]" + "g" * 10_000),
+            lambda: self.search("x", name="n" * 10_000),
+            lambda: self.read("n" * 10_000),
+            lambda: files.handle({"op": "prepare", "new": True, "path": self.path("n" * 10_000), "name": "n" * 10_000}),
+        ):
+            text = self.refused(call)
+            self.assertIn("\u2026", text)
+            self.assertLess(len(text), 500)
+        self.assertLessEqual(len(files.message(ValueError("x" * 10_000))), 1000)
+
     def test_long_lines_and_large_answers(self):
         self.put("a", "y" * 50000 + "needle" + "z" * 50000)
         (row,) = self.search("needle")["matches"]
