@@ -140,7 +140,7 @@ func (p *pipe) waiting() int {
 	var n int
 	raw, err := p.f.SyscallConn()
 	if err == nil {
-		err = raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.FIONREAD) })
+		err = raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), fionread) })
 	}
 	if err != nil {
 		return 0

@@ -1,0 +1,6 @@
+//go:build unix && !linux
+
+package local
+
+// fionread asks how many bytes lie in a pipe: FIONREAD of the BSDs' sys/filio.h, _IOR('f', 127, int).
+const fionread = 0x4004667f
