@@ -41,6 +41,8 @@ func TestReplyMemory(t *testing.T) {
 	wg.Go(func() { now.want(want) }) // its reply waits as well, and either may be first
 	later.want(want)
 	wg.Wait()
+	mu.Lock()
+	defer mu.Unlock()
 	if len(admitted) != 3 || admitted[0] != nil || !errors.Is(admitted[1], context.Canceled) || admitted[2] != nil {
 		t.Errorf("admitted: %v", admitted)
 	}
