@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"path"
@@ -339,5 +338,3 @@ func (k *Kernel) Close() error {
 	})
 	return nil
 }
-
-var _ io.Writer = (*outlet)(nil)
