@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/peterh/liner"
 	"github.com/urfave/cli/v2"
@@ -120,26 +122,43 @@ func (s *ownSessions) Run(ctx context.Context, c server.Cell) *hermes.Result {
 
 // loop runs what is typed until there is no more.
 func (a *app) loop(ctx context.Context, lines lineReader, in cells, cell server.Cell, newSink func() sink) error {
-	var last error
-	for !a.out.failed() {
-		code, err := readCell(lines)
-		if code != "" {
-			if leaves(code) {
-				break
-			}
-			cell.Script = hermes.Script{Code: []byte(code), Trace: cell.Script.Trace}
-			last = a.show(ctx, in, cell, newSink())
-			cell.Reset = false
-		}
-		if errors.Is(err, io.EOF) || errors.Is(last, statusError(exitInterrupted)) && !lines.interactive() {
+	if lines.interactive() {
+		// Between two cells a signal has nothing to interrupt, and must not end the program.
+		idle := make(chan os.Signal, 1)
+		signal.Notify(idle, os.Interrupt)
+		defer signal.Stop(idle)
+		_ = a.each(ctx, lines, &cell, func() error { return a.show(ctx, in, cell, newSink()) }) // whoever typed has seen how each cell ended
+		return nil
+	}
+	kill := make(chan struct{})
+	cell.Kill = kill
+	ctx, stop := a.interrupts(ctx, sync.OnceFunc(func() { close(kill) }))
+	defer stop()
+	err := a.each(ctx, lines, &cell, func() error { return a.showUnder(ctx, in, cell, newSink()) })
+	if ctx.Err() != nil {
+		return statusError(exitInterrupted)
+	}
+	return err
+}
+
+// each calls run for every cell. It returns how the last one ended.
+func (a *app) each(ctx context.Context, lines lineReader, cell *server.Cell, run func() error) (last error) {
+	for ctx.Err() == nil && !a.out.failed() {
+		code, err := readCell(ctx, lines)
+		if leaves(code) {
 			break
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
+		if code != "" {
+			cell.Script = hermes.Script{Code: []byte(code), Trace: cell.Script.Trace}
+			last = run()
+			cell.Reset = false
+		}
+		switch {
+		case errors.Is(err, io.EOF) || ctx.Err() != nil:
+			return last
+		case err != nil:
 			return usagef("read the input: %v", err)
 		}
-	}
-	if lines.interactive() {
-		return nil // whoever typed has seen how each cell ended
 	}
 	return last
 }
@@ -157,7 +176,7 @@ func leaves(code string) bool {
 type lineReader interface {
 	// next returns a line without its end. More says that it goes on with a cell. It returns
 	// errAborted when the user wants to drop the cell, and io.EOF at the end.
-	next(more bool) (string, error)
+	next(ctx context.Context, more bool) (string, error)
 	// back takes a line that belongs to the next cell.
 	back(line string)
 	interactive() bool
@@ -168,16 +187,18 @@ type lineReader interface {
 var errAborted = errors.New("aborted")
 
 // readCell reads the next cell that is not empty. A cell and io.EOF may come together.
-func readCell(lines lineReader) (string, error) {
+func readCell(ctx context.Context, lines lineReader) (string, error) {
 	var r cellReader
 	for {
-		line, err := lines.next(r.begun())
+		line, err := lines.next(ctx, r.begun())
 		switch {
 		case errors.Is(err, errAborted):
 			r = cellReader{}
 			continue
-		case err != nil:
+		case errors.Is(err, io.EOF):
 			return r.take(), err
+		case err != nil:
+			return "", err
 		case !r.begun() && isEmpty(line):
 			continue
 		}
@@ -208,13 +229,25 @@ type plainLines struct {
 	kept []string
 }
 
-func (p *plainLines) next(bool) (string, error) {
+// next leaves its reader behind when ctx ends: a read of stdin cannot be ended, but the program can.
+func (p *plainLines) next(ctx context.Context, _ bool) (string, error) {
 	if len(p.kept) > 0 {
 		line := p.kept[0]
 		p.kept = nil
 		return line, nil
 	}
-	line, err := p.in.ReadString('\n')
+	var line string
+	var err error
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		line, err = p.in.ReadString('\n')
+	}()
+	select {
+	case <-read:
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
 	if line != "" && errors.Is(err, io.EOF) {
 		err = nil
 	}
@@ -251,7 +284,7 @@ func newEditor(history string) (*editor, error) {
 	return e, cooked.ApplyMode()
 }
 
-func (e *editor) next(more bool) (string, error) {
+func (e *editor) next(_ context.Context, more bool) (string, error) {
 	if e.isKept {
 		e.isKept = false
 		return e.kept, nil

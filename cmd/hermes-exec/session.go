@@ -172,11 +172,16 @@ func (s *script) load() error {
 // show runs a cell and shows it. The first signal interrupts it, which still ends with a result; the
 // second kills it at once.
 func (a *app) show(ctx context.Context, in cells, cell server.Cell, out sink) error {
-	out.attach(&cell.Script)
 	kill := make(chan struct{})
 	cell.Kill = kill
 	ctx, stop := a.interrupts(ctx, sync.OnceFunc(func() { close(kill) }))
 	defer stop()
+	return a.showUnder(ctx, in, cell, out)
+}
+
+// showUnder runs a cell and shows it. Signals are the caller's.
+func (a *app) showUnder(ctx context.Context, in cells, cell server.Cell, out sink) error {
+	out.attach(&cell.Script)
 	r := in.Run(ctx, cell)
 	out.finish(r)
 	a.logRun(r)
