@@ -122,7 +122,7 @@ func TestReplyRoom(t *testing.T) {
 		{strings.Repeat("x", 1000), 0},
 		{strings.Repeat("x", 2<<20), 1},
 		{strings.Repeat("\"", 2<<20), 2},    // twice as long
-		{strings.Repeat("\x01", 20<<20), 2}, // six times, and then cut
+		{strings.Repeat("\x01", 11<<20), 2}, // six times, and then cut
 	} {
 		asked = nil
 		o := printed(t, []byte(c.text), nil)
@@ -138,7 +138,7 @@ func TestReplyRoom(t *testing.T) {
 		if len(asked) != c.asked || c.asked > 0 && int64(cap(reply)) > asked[len(asked)-1] || len(reply) > maxReply {
 			t.Errorf("%.5q: asked for %d, made %d", c.text, asked, cap(reply))
 		}
-		if cut := len(c.text) >= 20<<20; result.Truncated != cut || !cut && result.Output != c.text {
+		if cut := len(c.text) >= 11<<20; result.Truncated != cut || !cut && result.Output != c.text {
 			t.Errorf("%.5q: %d of %d bytes, truncated %v", c.text, len(result.Output), len(c.text), result.Truncated)
 		}
 	}
