@@ -35,8 +35,8 @@ func shadowing(script string) []string {
 	if script == "" {
 		return nil
 	}
-	if real, err := filepath.EvalSymlinks(script); err == nil {
-		script = real // as Python does
+	if target, err := filepath.EvalSymlinks(script); err == nil {
+		script = target // as Python does
 	}
 	for _, name := range []string{stubName, "hermes_tools/__init__.py"} {
 		found := filepath.Join(filepath.Dir(script), name)
