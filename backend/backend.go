@@ -114,6 +114,12 @@ type Cmd struct {
 	Linger bool
 }
 
+// Merged tells whether Stdout and Stderr are one writer, as exec.Cmd defines it.
+func (c Cmd) Merged() bool {
+	defer func() { _ = recover() }() // writers that cannot be compared are not equal
+	return c.Stdout != nil && c.Stdout == c.Stderr
+}
+
 // Keep says how much of an output stream crosses to the host. The environment's side drains and
 // counts everything: the first Head bytes cross as they come, the last Tail of the rest cross when
 // the process has ended, and what lies between is only counted.

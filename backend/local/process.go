@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"sync"
 	"time"
 
@@ -71,7 +70,7 @@ func (b *Backend) pipes(p *process, cmd backend.Cmd) (to guest.Redirect, err err
 	}
 	switch {
 	case cmd.Stderr == nil:
-	case same(cmd.Stdout, cmd.Stderr):
+	case cmd.Merged():
 		to.Stderr = to.Stdout
 	default:
 		if p.stderr, err = b.pipe(cmd.Stderr, cmd.Keep); err != nil {
@@ -89,11 +88,6 @@ func (b *Backend) pipe(w io.Writer, k *backend.Keep) (*pipe, error) {
 		return nil, err
 	}
 	return p, b.opened.add(p)
-}
-
-// same tells whether both streams go to one writer, as exec.Cmd defines it.
-func same(a, b io.Writer) bool {
-	return a != nil && reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.TypeOf(a).Comparable() && a == b
 }
 
 func (p *process) pipes() []*pipe {

@@ -120,7 +120,7 @@ func (p *process) register(id uint32) stream {
 	p.id = id
 	p.g.outputs.Add(1) // here, where the link is known to be up, so that Close does not miss it
 	p.in[chanStdout] = newInbox(p.g, id, chanStdout)
-	if !p.merged() {
+	if !p.cmd.Merged() {
 		p.in[chanStderr] = newInbox(p.g, id, chanStderr)
 	}
 	if p.cmd.Control != nil {
@@ -131,12 +131,6 @@ func (p *process) register(id uint32) stream {
 		p.out[chanStdin] = newOutbox(p.g, id, chanStdin)
 	}
 	return p
-}
-
-// merged says that both streams go to one writer, as exec.Cmd defines it.
-func (p *process) merged() bool {
-	defer func() { _ = recover() }() // writers that cannot be compared are not equal
-	return p.cmd.Stdout != nil && p.cmd.Stdout == p.cmd.Stderr
 }
 
 func (p *process) encode() []byte {
@@ -150,7 +144,7 @@ func (p *process) encode() []byte {
 	}
 	b = fields.Append(b, "dir", cmd.Dir)
 	for name, on := range map[string]bool{
-		"stdin": cmd.Stdin != nil, "merge": p.merged(), "control": cmd.Control != nil, "linger": cmd.Linger,
+		"stdin": cmd.Stdin != nil, "merge": cmd.Merged(), "control": cmd.Control != nil, "linger": cmd.Linger,
 	} {
 		if on {
 			b = fields.AppendInt(b, name, 1)
