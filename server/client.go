@@ -60,7 +60,9 @@ func (c *Client) Run(ctx context.Context, cl Cell) *hermes.Result {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return hermes.Failed(err)
+		r := hermes.Failed(err)
+		r.Kernel = &hermes.KernelState{Session: cl.Session}
+		return r
 	}
 	defer conn.close()
 	r, err := follow(ctx, conn, cl)

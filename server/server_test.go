@@ -329,7 +329,8 @@ func TestServerThatEndsAtOnce(t *testing.T) {
 	starts := 0
 	c.Start = func(Place, *os.File) error { starts++; return nil } // whose copy of the listener is closed
 	r := c.Run(t.Context(), h.cell("s", "1"))
-	if r.Status != hermes.Failure || r.ErrorKind != hermes.KindBackend || !strings.Contains(r.Error, "before it did anything") || starts != attempts {
+	if r.Status != hermes.Failure || r.ErrorKind != hermes.KindBackend || !strings.Contains(r.Error, "before it did anything") || starts != attempts ||
+		r.Kernel == nil || r.Kernel.StateLost {
 		t.Errorf("%+v, %d starts", r, starts)
 	}
 	c.Place.clear()
