@@ -52,6 +52,10 @@ type Script struct {
 	// close the Env.
 	Events func(Event)
 
+	// Display shows the values of a cell's expressions, as the interactive interpreter does. A script
+	// that is no cell of a session shows none.
+	Display bool
+
 	// Trace puts the list of tool calls into the result.
 	Trace bool
 

@@ -232,6 +232,7 @@ func (w *world) exec(ctx context.Context, r *run, dir string) error {
 	}
 	c := r.cell()
 	c.ToolsChanged = w.stale
+	c.Display = r.script.Display
 	c.Soft = r.env.options.Settings.OnTimeout == config.InterruptOnTimeout
 	outcome, err := w.executor.Exec(ctx, c)
 	r.outcome = outcome

@@ -29,6 +29,9 @@ type Cell struct {
 	// ToolsChanged has a kernel load hermes_tools again, which was replaced in its staging directory.
 	ToolsChanged bool
 
+	// Display has a kernel show the values of expressions, as the interactive interpreter does.
+	Display bool
+
 	// Soft has a kernel whose cell is ended try KeyboardInterrupt first, which may keep its state.
 	Soft bool
 }

@@ -220,6 +220,9 @@ func (k *Kernel) encode(c Cell, code []byte) []byte {
 	if c.Dir != "" && c.Dir != k.dir {
 		b = fields.Append(b, "dir", c.Dir)
 	}
+	if c.Display {
+		b = fields.AppendInt(b, "display", 1)
+	}
 	if c.ToolsChanged {
 		b = fields.AppendInt(b, "tools_changed", 1)
 	}

@@ -72,6 +72,8 @@ type cell struct {
 	Args  []string
 	Reset bool
 
+	Display bool
+
 	// What of the run the caller wants to see live.
 	Stdout, Stderr, Events, Stream bool
 
@@ -191,5 +193,5 @@ const patience = 30 * time.Second
 
 // script is what of the cell is the script. Live output and events are the caller's to add.
 func (c *cell) script() hermes.Script {
-	return hermes.Script{Code: c.Code, Args: c.Args, Trace: c.Trace, Stream: c.Stream, Spills: c.Spills}
+	return hermes.Script{Code: c.Code, Args: c.Args, Display: c.Display, Trace: c.Trace, Stream: c.Stream, Spills: c.Spills}
 }

@@ -149,7 +149,7 @@ func (a *app) each(ctx context.Context, lines lineReader, cell *server.Cell, run
 			break
 		}
 		if code != "" {
-			cell.Script = hermes.Script{Code: []byte(code), Trace: cell.Script.Trace}
+			cell.Script = hermes.Script{Code: []byte(code), Display: true, Trace: cell.Script.Trace}
 			last = run()
 			cell.Reset = false
 		}

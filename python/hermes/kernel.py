@@ -163,16 +163,19 @@ class Kernel:
             sys.path[sys.path.index(before)] = os.fsdecode(path)
         self._dir = path
 
-    def _compile(self, source: bytes, name: str) -> CodeType:
-        """Compiles a cell, and lets tracebacks, inspect and workers find its source."""
+    def _compile(self, source: bytes, name: str, display: bool) -> CodeType:
+        """Compiles a cell, and lets tracebacks, inspect and workers find its source. With display
+        the values of expressions are shown, as the interactive interpreter does."""
         text = decode_source(source)
         tree = compile(source, name, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
         assert isinstance(tree, ast.Module)
         # Without a modification time the entry is never checked against a file.
         linecache.cache[name] = (len(text), None, text.splitlines(True), name)
         self._definitions.add(tree, text)
-        code = compile(tree, name, "exec", dont_inherit=True)  # type: CodeType
-        return code
+        if display:
+            shown = ast.Interactive(body=tree.body)
+            return compile(shown, name, "single", dont_inherit=True)  # type: ignore[no-any-return]
+        return compile(tree, name, "exec", dont_inherit=True)  # type: ignore[no-any-return]
 
     def _run(self, message: frames.Fields) -> int:
         """Runs a cell and returns its exit code."""
@@ -181,7 +184,8 @@ class Kernel:
             self._prepare(message)
             self._interrupts.running = True
             try:
-                exec(self._compile(message["code"][0], name), self._main.__dict__)
+                display = bool(frames.number(message, "display"))
+                exec(self._compile(message["code"][0], name, display), self._main.__dict__)
                 return 0
             except BaseException:
                 if os.getpid() == self._pid:

@@ -139,6 +139,10 @@ class KernelTest(unittest.TestCase):
             "py\nraw\nsub\nbuffer\nfileno\n",
         )
 
+    def test_display_shows_values(self):
+        self.assertEqual(self.kernel.cell("y = 5\ny * 2\nNone\n'a'", display=1), (0, "10\n'a'\n"))
+        self.check("y * 2", "")
+
     def test_unflushed_output_is_part_of_the_cell(self):
         self.check("import sys\nsys.stdout.write('no newline')", "no newline")
 
