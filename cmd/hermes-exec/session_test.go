@@ -211,7 +211,29 @@ func TestServerKilledBetweenCells(t *testing.T) {
 	}
 }
 
-// What a server and an agent that were killed have left goes when the next server starts.
+// P160: the server has nothing of its callers in its arguments and its environment. What a call
+// passes to a cell, the cell has.
+func TestServerHasNothingOfItsCallers(t *testing.T) {
+	s := newShell(t)
+	const secret = "a-value-nobody-may-see"
+	cmd := s.command("run", "--session", "s", "--env", "PASSED")
+	cmd.Env = append(cmd.Env, "PASSED="+secret, "OTHER="+secret)
+	cmd.Stdin = strings.NewReader("import os; print(len(os.environ['PASSED']), 'OTHER' in os.environ)")
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != fmt.Sprintf("%d False\n", len(secret)) {
+		t.Errorf("%v: %q", err, out)
+	}
+	for _, name := range []string{"environ", "cmdline"} {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", s.server(), name))
+		if err != nil {
+			t.Skip(err)
+		}
+		if bytes.Contains(data, []byte(secret)) {
+			t.Errorf("%s of the server: %q", name, data)
+		}
+	}
+}
+
+// B131: what a server and an agent that were killed have left goes when the next server starts.
 func TestSweptAtStart(t *testing.T) {
 	s := newShell(t)
 	cmd := s.cell(running)
