@@ -81,6 +81,7 @@ func Serve(ctx context.Context, c Config, l *net.UnixListener) error {
 	s.log.Info("session server: start", "version", c.Version, "socket", c.Place.Socket)
 	s.serving.Go(s.keepTime)
 	s.serving.Go(s.sweep)
+	defer context.AfterFunc(ctx, func() { s.stop(endSignal) })()
 	defer context.AfterFunc(s.life, s.retire)()
 	s.accept()
 	err = s.close()
@@ -113,7 +114,7 @@ func newServer(ctx context.Context, c Config, l *net.UnixListener) (*Server, err
 		quiet: time.Now(),
 	}
 	s.alive = loadAlive(c.Place.aliveFile(), codec, s.sessions)
-	s.life, s.end = context.WithCancelCause(ctx)
+	s.life, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	return s, nil
 }
 
@@ -190,6 +191,7 @@ func (s *Server) ours() bool {
 const (
 	endIdle     = "the session server had nothing to do"
 	endReplaced = "a session server of another version takes over"
+	endSignal   = "the session server was told to end"
 	endAsked    = "the session server was asked to end"
 	endCutOff   = "the socket of the session server is gone"
 )

@@ -216,6 +216,33 @@ func TestSocketRemoved(t *testing.T) {
 	}
 }
 
+// A server that is told to end interrupts its cells, whose callers are told why.
+func TestToldToEnd(t *testing.T) {
+	h := newHouse(t)
+	cell := h.cell("s", "import time\nprint('begun', flush=True)\ntime.sleep(600)")
+	cell.Script.Stdout = atWrite(h.end)
+	r := h.client("one").Run(t.Context(), cell)
+	if r.Status != hermes.Interrupted || !strings.Contains(r.Error, endSignal) || r.Kernel == nil || !r.Kernel.StateLost {
+		t.Errorf("%+v, kernel %+v", r, r.Kernel)
+	}
+	h.serving.Wait()
+	h.ctx, h.end = context.WithCancel(context.Background()) //nolint:usetesting // as in newHouse
+	t.Cleanup(h.end)
+	if r := h.run(h.client("one"), "print(1)"); !r.Kernel.StateLost || r.Kernel.Reason != hermes.LostServer {
+		t.Errorf("kernel %+v", r.Kernel)
+	}
+	h.end()
+	h.serving.Wait()
+}
+
+// atWrite is a writer that calls a function at every write.
+type atWrite func()
+
+func (f atWrite) Write(p []byte) (int, error) {
+	f()
+	return len(p), nil
+}
+
 // What a request carries arrives as it was, also what is no UTF-8, and what is nothing at all.
 func TestRequestRoundTrip(t *testing.T) {
 	codec, err := newCodec()
