@@ -23,7 +23,7 @@ from .definitions import Definitions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType, FrameType
+    from types import CodeType, FrameType, TracebackType
     from typing import List, NoReturn, Optional, Tuple
 
 _CONTROL = 3
@@ -233,11 +233,21 @@ def _exit_code(e: SystemExit) -> int:
     return 1
 
 
+def _ours(trace: TracebackType) -> bool:
+    return trace.tb_frame.f_code.co_filename == __file__
+
+
 def _report(e: BaseException) -> None:
-    """Prints a traceback without the kernel's own frames."""
+    """Prints a traceback without the kernel's own frames: those that called the cell, and that of
+    the handler which interrupted it."""
     trace = e.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+    while trace is not None and _ours(trace):
         trace = trace.tb_next
+    last = trace
+    while last is not None and last.tb_next is not None:
+        if _ours(last.tb_next):
+            last.tb_next = None
+        last = last.tb_next
     try:
         traceback.print_exception(type(e), e, trace)
     except Exception:  # sys.stderr may be anything by now

@@ -255,6 +255,9 @@ class KernelTest(unittest.TestCase):
         os.kill(pid, signal.SIGINT)
         done = self.kernel.receive()
         self.assertEqual((frames.number(done, "code"), frames.number(done, "interrupted")), (1, 1))
+        text = os.read(self.kernel.output, 1 << 16).decode()
+        self.assertIn("KeyboardInterrupt", text)
+        self.assertNotIn("kernel.py", text)
 
     def test_argv_dir_and_tools(self):
         with open(os.path.join(self.folder, "hermes_tools.py"), "w") as f:
