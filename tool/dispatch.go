@@ -104,8 +104,12 @@ func (d *Dispatcher) enter() *cell {
 	return d.cell
 }
 
-// Refuse counts a request that the transport turned away, as a call of the active cell.
+// Refuse counts a request that the transport turned away, as a call of the active cell. One without
+// the token is nobody's call: whoever sent it is not known to be of the script.
 func (d *Dispatcher) Refuse(reason error) {
+	if errors.Is(reason, transport.ErrUnauthorized) {
+		return
+	}
 	if c := d.enter(); c != nil {
 		c.refuse("", nil, reason)
 		c.leave()

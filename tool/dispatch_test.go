@@ -88,6 +88,7 @@ func TestDispatch(t *testing.T) {
 	}
 	_, err = call(d, t, "aa", `{}`)
 	wantError(t, err, "Tool call limit reached (2). No more tool calls allowed in this execution.")
+	d.Refuse(transport.ErrUnauthorized) // B124: nobody's call
 	d.Refuse(errors.New("Invalid RPC request: bad"))
 
 	got := d.End(t.Context())

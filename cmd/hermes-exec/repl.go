@@ -216,7 +216,11 @@ func readCell(ctx context.Context, lines lineReader) (string, error) {
 func (a *app) lineReader(home string) lineReader {
 	f, isFile := a.out.w.(*os.File)
 	if a.onTerminal() && isFile && term.IsTerminal(int(f.Fd())) && liner.TerminalSupported() {
-		if e, err := newEditor(filepath.Join(home, "repl_history")); err == nil {
+		history := ""
+		if home != "" { // else there is no place for one
+			history = filepath.Join(home, "repl_history")
+		}
+		if e, err := newEditor(history); err == nil {
 			return e
 		}
 	}
@@ -314,6 +318,9 @@ func (e *editor) interactive() bool { return true }
 func (e *editor) close() {
 	_ = e.raw.ApplyMode() // what Close restores is what NewLiner saw
 	_ = e.state.Close()
+	if e.history == "" {
+		return
+	}
 	if err := os.MkdirAll(filepath.Dir(e.history), 0o700); err != nil {
 		return
 	}
