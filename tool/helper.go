@@ -2,17 +2,16 @@ package tool
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/keep"
 )
 
 const (
@@ -30,7 +29,7 @@ type helper struct {
 	in      *io.PipeWriter
 	outPipe *io.PipeReader
 	out     *bufio.Reader
-	stderr  lastBytes
+	stderr  keep.Last
 	giveUp  context.CancelFunc // stops waiting for the process
 	gone    chan struct{}      // closed when nobody waits any more
 }
@@ -68,7 +67,7 @@ func (h *helper) wait(ctx context.Context, stdin *io.PipeReader, stdout *io.Pipe
 	if err == nil {
 		err = errors.New("it ended")
 	}
-	err = fmt.Errorf("%w: %w%s", errBroken, err, h.stderr.lastLine())
+	err = fmt.Errorf("%w: %w%s", errBroken, err, lastLine(h.stderr.String()))
 	_ = stdin.CloseWithError(err)
 	_ = stdout.CloseWithError(err)
 }
@@ -167,31 +166,11 @@ func (h *helper) kill() {
 	<-h.gone
 }
 
-// lastBytes keeps the end of what is written to it.
-type lastBytes struct {
-	mu   sync.Mutex
-	data []byte
-}
-
-func (l *lastBytes) Write(p []byte) (int, error) {
-	const keep = 2048
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.data = append(l.data, p...)
-	if n := len(l.data) - keep; n > 0 {
-		l.data = append(l.data[:0], l.data[n:]...)
-	}
-	return len(p), nil
-}
-
-// lastLine returns the last line after a colon, or nothing.
-func (l *lastBytes) lastLine() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	lines := bytes.Split(bytes.TrimSpace(l.data), []byte("\n"))
-	last := strings.ToValidUTF8(string(lines[len(lines)-1]), "\uFFFD")
-	if last == "" {
+// lastLine returns the last line of text after a colon, or nothing.
+func lastLine(text string) string {
+	text = strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD")
+	if text == "" {
 		return ""
 	}
-	return ": " + last
+	return ": " + text[strings.LastIndexByte(text, '\n')+1:]
 }

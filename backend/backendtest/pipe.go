@@ -6,12 +6,12 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/internal/guest"
+	"github.com/hermes-exec/hermes-exec/internal/keep"
 )
 
 // PipeConfig says how to open a Pipe.
@@ -55,7 +55,7 @@ const pipeKill = 6 * time.Second
 type pipeLink struct {
 	cmd           *exec.Cmd
 	stdin, stdout *os.File
-	stderr        lockedBuilder
+	stderr        keep.Last
 	once          sync.Once
 }
 
@@ -89,21 +89,4 @@ func (l *pipeLink) Close() error {
 		_ = l.cmd.Wait()
 	})
 	return nil
-}
-
-type lockedBuilder struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *lockedBuilder) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuilder) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

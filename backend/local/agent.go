@@ -3,10 +3,8 @@
 package local
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/internal/guest"
+	"github.com/hermes-exec/hermes-exec/internal/keep"
 )
 
 // supervisorsWait bounds the wait for the supervisors after the agent is gone. They hold the agent's
@@ -76,7 +75,7 @@ type link struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
 	stdout *os.File
-	stderr tail
+	stderr keep.Last
 	once   sync.Once
 }
 
@@ -115,31 +114,4 @@ func (l *link) Close() error {
 	return nil
 }
 
-// tail keeps the end of what the agent printed on stderr.
-type tail struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-const tailSize = 4 << 10 // bytes
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf.Write(p)
-	if over := t.buf.Len() - tailSize; over > 0 {
-		t.buf.Next(over)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.buf.String()
-}
-
-var (
-	_ guest.Link = (*link)(nil)
-	_ io.Writer  = (*tail)(nil)
-)
+var _ guest.Link = (*link)(nil)
