@@ -45,7 +45,7 @@ func outputStuck(ctx context.Context, e *env) {
 	stuck := newGate()
 	free := sync.OnceFunc(func() { close(stuck.open) })
 	defer free()
-	cmd := e.py("import os, time\nwhile True: os.write(1, b'x' * 100); time.sleep(0.05)")
+	cmd := e.py("import os\nwhile True: os.write(1, b'x' * 65536)")
 	cmd.Stdout = stuck
 	p, err := e.Start(ctx, cmd)
 	if err != nil {

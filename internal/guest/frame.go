@@ -20,6 +20,7 @@ const (
 	kindFailed  kind = 10
 	kindSignal  kind = 11
 	kindExit    kind = 12
+	kindEnded   kind = 13
 	kindData    kind = 16
 	kindCredit  kind = 17
 	kindEOF     kind = 18

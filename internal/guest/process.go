@@ -33,10 +33,16 @@ type process struct {
 	ended   chan struct{}     // closed at EXIT, FAILED or a lost link
 	done    chan struct{}     // closed when all output is written, too
 
+	gone    chan struct{} // closed at ENDED, or with ended
+	leaving sync.Once
+
+	// Written before gone is closed.
+	fate      error
+	survivors []string
+
 	// Written before ended is closed.
 	err            error
 	stdout, stderr backend.Counts
-	survivors      []string
 
 	writing  sync.Mutex
 	writeErr error // the first error of the caller's writers
@@ -63,7 +69,10 @@ func (g *Guest) StartTo(ctx context.Context, cmd backend.Cmd, to Redirect) (back
 	if cmd.Dir == "" {
 		cmd.Dir = g.info.Dir
 	}
-	p := &process{g: g, cmd: cmd, to: to, started: make(chan error, 1), ended: make(chan struct{}), done: make(chan struct{})}
+	p := &process{
+		g: g, cmd: cmd, to: to, started: make(chan error, 1),
+		gone: make(chan struct{}), ended: make(chan struct{}), done: make(chan struct{}),
+	}
 	op := "start " + cmd.Args[0]
 	if err := g.open(ctx, kindStart, p.encode(), p.register); err != nil {
 		if p.id != 0 {
@@ -235,6 +244,12 @@ func (p *process) frame(k kind, channel byte, payload []byte) error {
 		}
 	case kindFailed:
 		p.finish(failure(payload))
+	case kindEnded:
+		f, err := fields.Parse(payload)
+		if err != nil {
+			return err
+		}
+		p.leave(fate(f), f["survivor"])
 	case kindExit:
 		f, err := fields.Parse(payload)
 		if err != nil {
@@ -282,18 +297,31 @@ func at[T any](list []*T, i byte) *T {
 func (p *process) exited(f fields.Fields) {
 	p.stdout = p.counts(f, "stdout", p.cmd.Stdout)
 	p.stderr = p.counts(f, "stderr", p.cmd.Stderr)
-	p.survivors = f["survivor"]
+	p.leave(fate(f), f["survivor"])
+	p.finish(p.fate)
+}
+
+// leave says that the process is gone. The first word counts.
+func (p *process) leave(fate error, survivors []string) {
+	p.leaving.Do(func() {
+		p.fate, p.survivors = fate, survivors
+		close(p.gone)
+	})
+}
+
+// fate is how a process ended.
+func fate(f fields.Fields) error {
 	exit := &backend.ExitError{Code: int(f.Int("code")), OOMKilled: f.Int("oom") == 1}
 	if sig := f.Int("signal"); sig != 0 {
 		exit.Code, exit.Signal = -int(sig), backend.Signal(sig)
 	}
 	switch {
 	case exit.Code != 0:
-		p.finish(exit)
+		return exit
 	case f.Text("code") == "0":
-		p.finish(nil)
+		return nil
 	default:
-		p.finish(fmt.Errorf("%w: its supervisor was killed", backend.ErrNoExitStatus))
+		return fmt.Errorf("%w: its supervisor was killed", backend.ErrNoExitStatus)
 	}
 }
 
@@ -324,6 +352,7 @@ func (p *process) lost(err error) {
 func (p *process) finish(err error) {
 	p.g.forget(p.id)
 	p.err = err
+	p.leave(err, nil)
 	select {
 	case p.started <- err:
 	default:
@@ -411,22 +440,26 @@ func (p *process) Wait(ctx context.Context) error {
 }
 
 // Ended is closed when the process has ended.
-func (p *process) Ended() <-chan struct{} { return p.ended }
+func (p *process) Ended() <-chan struct{} { return p.gone }
 
 // Exit tells how it ended.
 func (p *process) Exit() error {
-	<-p.ended
-	return p.err
+	<-p.gone
+	return p.fate
 }
 
-// Output returns the exact counts.
+// Output returns the exact counts, which are known when all output has come.
 func (p *process) Output() (stdout, stderr backend.Counts) {
-	<-p.ended
-	return p.stdout, p.stderr
+	select {
+	case <-p.ended:
+		return p.stdout, p.stderr
+	default:
+		return backend.Counts{}, backend.Counts{}
+	}
 }
 
 // Survivors names what could not be ended.
 func (p *process) Survivors() []string {
-	<-p.ended
+	<-p.gone
 	return p.survivors
 }

@@ -146,7 +146,8 @@ class Process(Stream):
         self._hang_up()
 
     def _settle(self) -> None:
-        """The command has ended: takes what is left of its output, then tells how it ended."""
+        """The command has ended: tells how, takes what is left of its output, and ends the stream."""
+        self._out.send(frames.ENDED, self._stream, frames.encode(self._fate()))
         for source in list(self._sources.values()):
             source.end_after_this()
         for sink in self._sinks.values():
@@ -159,7 +160,7 @@ class Process(Stream):
         self.closed = True
         self._out.send(frames.EXIT, self._stream, frames.encode(self._ending()))
 
-    def _ending(self) -> List[Tuple[str, frames.Value]]:
+    def _fate(self) -> List[Tuple[str, frames.Value]]:
         assert self._status is not None
         status, oom = self._status
         fields = []  # type: List[Tuple[str, frames.Value]]
@@ -167,7 +168,10 @@ class Process(Stream):
             signaled = os.WIFSIGNALED(status)
             fields.append(("signal", os.WTERMSIG(status)) if signaled else ("code", os.WEXITSTATUS(status)))
         fields.append(("oom", int(oom)))
-        fields += [("survivor", s) for s in self._survivors]
+        return fields + [("survivor", s) for s in self._survivors]
+
+    def _ending(self) -> List[Tuple[str, frames.Value]]:
+        fields = self._fate()
         for channel, name in ((frames.STDOUT, "stdout"), (frames.STDERR, "stderr")):
             source = self._sources.get(channel)
             if source:
