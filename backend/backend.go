@@ -64,7 +64,7 @@ type Info struct {
 	Dir     string // the working directory a process gets when Cmd.Dir is empty
 	Temp    string // the temporary directory
 	Scratch string // a private directory (0700) below Temp, gone after Close
-	Library string // the zip that holds the guest package _hermes_exec
+	Library string // the zip or directory that holds the guest package _hermes_exec
 	Python  Python
 
 	// SameHost says that processes run on this machine as the caller sees it: the host's paths name
@@ -141,9 +141,10 @@ type Process interface {
 	// Ended.
 	Exit() error
 
-	// Wait waits until the process has ended, its descendants are gone and all output is written. It returns nil for status 0, *ExitError for any other, and
-	// ErrNoExitStatus or ErrUnavailable when none was delivered. It may be called any number of
-	// times. When ctx ends first it returns the cause and the process goes on.
+	// Wait waits until the process has ended, its descendants are gone and all output is written.
+	// It returns nil for status 0, *ExitError for any other, and ErrNoExitStatus or ErrUnavailable
+	// when none was delivered. It may be called any number of times. When ctx ends first it returns
+	// the cause and the process goes on.
 	Wait(ctx context.Context) error
 
 	// Output tells how much the process wrote. It is exact, and valid after Wait.

@@ -41,8 +41,8 @@ func Run(ctx context.Context, s Starter, cmd Cmd, stop func(cause error) Stop) (
 	return p, cause
 }
 
-// end signals, waits, kills and waits again, and waits for the output. Its errors say only that the process or its
-// environment is gone already, which is what was wanted.
+// end signals, waits, kills and waits again, and waits for the output. Errors on the way say only
+// that the process or its environment is gone already, which is what was wanted.
 func end(ctx context.Context, p Process, how Stop) {
 	sig := how.Signal
 	if sig == 0 {

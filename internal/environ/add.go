@@ -35,8 +35,8 @@ func (b *builder) give(name, value string) {
 	b.report.Dropped = slices.DeleteFunc(b.report.Dropped, func(other string) bool { return b.fold(other) == b.fold(name) })
 }
 
-// zone sets TZ, to nothing that Python would silently take for UTC. The C library of Windows takes the name of a zone for an offset of zero, so there
-// TZ stays what it is.
+// zone sets TZ, to nothing that Python would silently take for UTC. The C library of Windows takes
+// the name of a zone for an offset of zero, so there TZ stays what it is.
 func (b *builder) zone() {
 	_, err := time.LoadLocation(b.Timezone)
 	switch {
