@@ -11,8 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-
-	"github.com/hermes-exec/hermes-exec/backend"
 )
 
 // Put writes a file by temporary name and rename.
@@ -179,5 +177,3 @@ func bare(err error) error {
 	}
 	return err
 }
-
-var _ backend.Starter = (*Backend)(nil)

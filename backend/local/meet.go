@@ -78,12 +78,13 @@ type share struct {
 // Share makes a directory.
 func (b *Backend) Share(_ context.Context, dir string) (backend.Share, error) {
 	err := b.Err()
-	if err == nil {
-		if dir == "" {
-			dir = b.info.Scratch
-		} else if dir = b.abs(dir); true {
-			err = os.MkdirAll(dir, 0o700)
-		}
+	switch {
+	case err != nil:
+	case dir == "":
+		dir = b.info.Scratch
+	default:
+		dir = b.abs(dir)
+		err = os.MkdirAll(dir, 0o700)
 	}
 	if err != nil {
 		return nil, wrap("share "+dir, err)
