@@ -15,9 +15,9 @@ import (
 	"github.com/hermes-exec/hermes-exec/python"
 )
 
-// unusedFor is the age at which the library of another version is removed. A process of that
+// maxAge is the age at which the library of another version is removed. A process of that
 // version may still run and load the rest of it.
-const unusedFor = 30 * 24 * time.Hour
+const maxAge = 30 * 24 * time.Hour
 
 // library puts the guest library into the caller's cache, where interpreters keep its bytecode:
 // compiling it takes half the time of a start. The code is compared with what it should be each time,
@@ -38,7 +38,7 @@ func library(env map[string]string) (string, error) {
 	if err := install(cache, dir, files); err != nil {
 		return "", err
 	}
-	removeUnused(cache)
+	removeOld(cache)
 	if !intact(dir, files) {
 		return "", fmt.Errorf("%s does not hold what was put there", dir)
 	}
@@ -126,13 +126,14 @@ func install(cache, dir string, files map[string][]byte) error {
 // forget removes a library that no interpreter could load: its bytecode may be damaged.
 func forget(dir string) { _ = os.RemoveAll(dir) }
 
-func removeUnused(cache string) {
+// removeOld removes libraries by age: nothing tells when one was last used.
+func removeOld(cache string) {
 	entries, err := os.ReadDir(cache)
 	if err != nil {
 		return
 	}
 	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > unusedFor {
+		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > maxAge {
 			_ = os.RemoveAll(filepath.Join(cache, entry.Name()))
 		}
 	}
