@@ -11,8 +11,8 @@ import (
 
 // Cell is one piece of Python to run.
 type Cell struct {
-	// File is a script that lies in the environment already and runs in place. If it is empty, Code
-	// runs, staged as script.py.
+	// File is a script that lies in the environment already and runs in place, which a kernel refuses
+	// with errors.ErrUnsupported. If it is empty, Code runs; OneShot stages it as ScriptName.
 	File string
 	Code []byte
 

@@ -197,7 +197,7 @@ func (k *Kernel) dead() bool {
 	}
 }
 
-// cellCode is what a cell runs: a file of the environment runs as a script of its own would.
+// cellCode is what a cell runs. A file of the environment is only for scripts of their own.
 func cellCode(c Cell) ([]byte, error) {
 	if c.File == "" {
 		return c.Code, nil
@@ -231,8 +231,7 @@ func (k *Kernel) encode(c Cell, code []byte) []byte {
 
 // run sends the cell and waits for its end, or the kernel's, or ctx's.
 func (k *Kernel) run(ctx context.Context, message []byte, soft bool) (*Outcome, error) {
-	sent := make(chan error, 1)
-	k.work.Go(func() { sent <- send(k.control, message) })
+	k.work.Go(func() { _ = send(k.control, message) }) // one that cannot take it has ended, or is about to
 	select {
 	case m := <-k.messages:
 		return k.done(m)
