@@ -30,17 +30,17 @@ type process struct {
 	out     [channels]*outbox // stdin and control
 	output  sync.WaitGroup    // the goroutines that write to the caller's writers
 	started chan error        // one value: nil once it runs
-	ended   chan struct{}     // closed at EXIT, FAILED or a lost link
+	over    chan struct{}     // closed at EXIT, FAILED or a lost link: nothing more comes
 	done    chan struct{}     // closed when all output is written, too
 
-	gone    chan struct{} // closed at ENDED, or with ended
+	ended   chan struct{} // closed at ENDED, or with over
 	leaving sync.Once
 
-	// Written before gone is closed.
+	// Written before ended is closed.
 	fate      error
 	survivors []string
 
-	// Written before ended is closed.
+	// Written before over is closed.
 	err            error
 	stdout, stderr backend.Counts
 
@@ -71,7 +71,7 @@ func (g *Guest) StartTo(ctx context.Context, cmd backend.Cmd, to Redirect) (back
 	}
 	p := &process{
 		g: g, cmd: cmd, to: to, started: make(chan error, 1),
-		gone: make(chan struct{}), ended: make(chan struct{}), done: make(chan struct{}),
+		ended: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}),
 	}
 	op := "start " + cmd.Args[0]
 	if err := g.open(ctx, kindStart, p.encode(), p.register); err != nil {
@@ -198,7 +198,7 @@ func (p *process) flow() {
 	}
 	go func() {
 		defer p.g.outputs.Done()
-		<-p.ended
+		<-p.over
 		if p.cmd.Control != nil {
 			waitFor(controlled, controlWait) // for the last words
 			_ = p.cmd.Control.Close()
@@ -305,7 +305,7 @@ func (p *process) exited(f fields.Fields) {
 func (p *process) leave(fate error, survivors []string) {
 	p.leaving.Do(func() {
 		p.fate, p.survivors = fate, survivors
-		close(p.gone)
+		close(p.ended)
 	})
 }
 
@@ -342,7 +342,7 @@ func (p *process) counts(f fields.Fields, name string, w io.Writer) backend.Coun
 
 func (p *process) lost(err error) {
 	select {
-	case <-p.ended:
+	case <-p.over:
 	default:
 		p.finish(err)
 	}
@@ -368,7 +368,7 @@ func (p *process) finish(err error) {
 			out.end(io.ErrClosedPipe)
 		}
 	}
-	close(p.ended)
+	close(p.over)
 }
 
 // disown kills a process whose Start was given up.
@@ -378,7 +378,7 @@ func (p *process) disown() {
 		if err == nil {
 			_ = p.Signal(context.Background(), backend.Kill)
 		}
-	case <-p.ended:
+	case <-p.over:
 	}
 }
 
@@ -403,7 +403,7 @@ func (p *process) Signal(ctx context.Context, sig backend.Signal) error {
 // abandonControl closes the control stream of a killed process if its end does not come: the end
 // waits until control messages are taken, and whoever kills may have stopped to take them.
 func (p *process) abandonControl() {
-	if !waitFor(p.ended, controlWait) {
+	if !waitFor(p.over, controlWait) {
 		_ = p.cmd.Control.Close()
 	}
 }
@@ -440,18 +440,18 @@ func (p *process) Wait(ctx context.Context) error {
 }
 
 // Ended is closed when the process has ended.
-func (p *process) Ended() <-chan struct{} { return p.gone }
+func (p *process) Ended() <-chan struct{} { return p.ended }
 
 // Exit tells how it ended.
 func (p *process) Exit() error {
-	<-p.gone
+	<-p.ended
 	return p.fate
 }
 
 // Output returns the exact counts, which are known when all output has come.
 func (p *process) Output() (stdout, stderr backend.Counts) {
 	select {
-	case <-p.ended:
+	case <-p.over:
 		return p.stdout, p.stderr
 	default:
 		return backend.Counts{}, backend.Counts{}
@@ -460,6 +460,6 @@ func (p *process) Output() (stdout, stderr backend.Counts) {
 
 // Survivors names what could not be ended.
 func (p *process) Survivors() []string {
-	<-p.gone
+	<-p.ended
 	return p.survivors
 }
