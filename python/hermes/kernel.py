@@ -83,16 +83,13 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.running = False
-        self.seen = False  # since the cell began
 
     def install(self) -> None:
         """Before every cell: the one before may have installed something else."""
-        self.seen = False
         _signal.signal(_signal.SIGINT, self._handle)
 
     def _handle(self, _number: int, _frame: Optional[FrameType]) -> None:
         if self.running:
-            self.seen = True
             raise KeyboardInterrupt
 
 
@@ -129,14 +126,11 @@ class Kernel:
         if os.getpid() != self._pid:
             _leave(code)  # a forked child that returned from the cell
         _flush()
-        interrupted = int(self._interrupts.seen)
         if self._refused:
             self._control.send(("type", "done"), ("cell", self._count), ("refused", self._refused))
             self._count -= 1
             return
-        self._control.send(
-            ("type", "done"), ("cell", self._count), ("code", code), ("interrupted", interrupted), ("moved", self._moved)
-        )
+        self._control.send(("type", "done"), ("cell", self._count), ("code", code), ("moved", self._moved))
 
     def _prepare(self, message: frames.Fields) -> None:
         """Puts the cell where the host wants it, and drops stubs of a tool set that has changed."""
