@@ -331,9 +331,31 @@ func (k *Kernel) kill(ctx context.Context) {
 	_ = k.running.Wait(ctx)
 }
 
+// endWait is how long a kernel that was asked to end gets for what it has to put away.
+const endWait = 500 * time.Millisecond
+
+// ask has a kernel that runs no cell end by itself: it knows of temporary files that a killed one
+// leaves behind.
+func (k *Kernel) ask() {
+	select {
+	case k.busy <- struct{}{}: // and no cell begins any more
+	default:
+		return
+	}
+	_ = k.control.SetWriteDeadline(time.Now().Add(endWait))
+	if send(k.control, fields.Append(nil, "type", "end")) != nil {
+		return
+	}
+	select {
+	case <-k.over:
+	case <-time.After(endWait):
+	}
+}
+
 // Close ends the kernel with all its processes. It is idempotent.
 func (k *Kernel) Close() error {
 	k.once.Do(func() {
+		k.ask()
 		k.kill(context.Background())
 		_ = k.control.Close()
 		k.work.Wait()

@@ -20,6 +20,7 @@ from importlib.util import decode_source
 
 from . import frames
 from .definitions import Definitions
+from .scratch import remove_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Kernel:
         self._control.send(("type", "ready"), ("pid", self._pid))
         while True:
             message = self._control.receive()
-            if message is None:
+            if message is None or frames.text(message, "type") == "end":
                 return
             if frames.text(message, "type") == "cell":
                 self._cell(message)
@@ -283,5 +284,14 @@ def main() -> int:
         del main_dict[name]  # what the command line needed to come here
     Kernel(Control(_CONTROL), Definitions(sys.argv[2])).serve()
     _flush()
-    # Threads of cells may still run, and atexit functions wait for them: the host is gone already.
+    _put_away()
+    # Threads of cells may still run, and atexit functions would wait for them.
     os._exit(0)
+
+
+def _put_away() -> None:
+    """Removes the directory that multiprocessing keeps for its sockets until atexit."""
+    process = sys.modules.get("multiprocessing.process")
+    folder = process and process.current_process()._config.get("tempdir")
+    if folder:
+        remove_tree(os.fsencode(folder))

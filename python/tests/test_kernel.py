@@ -48,8 +48,8 @@ class Kernel:
             raise EOFError
         return frames.decode(self.control.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL))
 
-    def send(self, code, **more):
-        body = frames.encode([("type", "cell"), ("code", textwrap.dedent(code))] + list(more.items()))
+    def send(self, code, kind="cell", **more):
+        body = frames.encode([("type", kind), ("code", textwrap.dedent(code))] + list(more.items()))
         self.control.sendall(len(body).to_bytes(4, "big") + body)
 
     def cell(self, code, **more):
@@ -183,6 +183,20 @@ class KernelTest(unittest.TestCase):
                     % method,
                     "[0, 1, 4, 9]\n",
                 )
+
+    def test_pools_leave_nothing(self):
+        code, folder = self.kernel.cell(
+            """
+            import multiprocessing as mp, multiprocessing.util
+            with mp.get_context('forkserver').Pool(1) as pool:
+                pool.map(abs, [1])
+            print(multiprocessing.util.get_temp_dir(), end='')
+            """
+        )
+        self.assertTrue(os.path.isdir(folder), folder)
+        self.kernel.send("", kind="end")
+        self.kernel.process.wait(10)
+        self.assertFalse(os.path.exists(folder))
 
     def test_a_function_of_the_same_cell_reaches_its_workers(self):
         self.check(
