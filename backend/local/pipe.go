@@ -19,6 +19,7 @@ import (
 
 const (
 	pipeBuffer = 64 << 10        // bytes: what a pipe holds
+	wideBuffer = 256 << 10       // bytes: what one holds that fills up, which means fewer wake-ups
 	stuckWait  = 2 * time.Second // how long Close waits for a writer of the caller's
 )
 
@@ -69,6 +70,9 @@ func (p *pipe) read() {
 	for {
 		n, err := p.f.Read(buf)
 		p.take(buf[:n])
+		if n == pipeBuffer && len(buf) == pipeBuffer && widen(p.f, wideBuffer) {
+			buf = make([]byte, wideBuffer)
+		}
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			if p.answer(buf) {
