@@ -28,6 +28,17 @@ func with(o hermes.Options, vars map[string]string) hermes.Options {
 	return o
 }
 
+// What one call has passed stays in the kernel, and a secret: the next call does not show it.
+func TestSessionsKeepSecrets(t *testing.T) {
+	c := newCells(t, "local")
+	o := with(c.options, map[string]string{"MY_API_KEY": "supersecretvalue123"})
+	o.Settings.EnvPassthrough = []string{"MY_API_KEY"}
+	if r := c.in(o, "a", "import os; key = os.environ['MY_API_KEY']"); r.Status != hermes.Success {
+		t.Fatalf("%+v", r)
+	}
+	c.prints("a", "print(len(key), key)", "19 ***\n")
+}
+
 // Another interpreter is another state, and so is another backend.
 func TestSessionsTarget(t *testing.T) {
 	c := newCells(t, "local")

@@ -39,6 +39,8 @@ type world struct {
 	executor kernel.Executor
 	kernel   atomic.Pointer[kernel.Kernel] // the one that was started last; nil: it is known to be gone
 
+	secrets []string // of every caller so far: the kernel may hold what an earlier one passed
+
 	wanted   map[string]string // what a kernel of the last caller would get
 	wantedBy spawn             // who that is
 	report   environ.Report    // of wanted
@@ -160,13 +162,18 @@ func (w *world) run(ctx context.Context, o Options, r *run) error {
 	return nil
 }
 
-// adopt makes the cell one of this world, with the tools, limits and secrets of its own caller.
+// adopt makes the cell one of this world, with the tools and limits of its own caller.
 func (w *world) adopt(o Options, r *run) {
 	e := r.described
 	e.files, e.life, e.end = w.env.files, w.env.life, w.env.end
 	e.settle(w.env.backend)
 	r.env, r.meeting, r.staging = e, w.meeting, w.staging
-	r.secrets = output.NewSecrets(append(slices.Clone(e.secrets), w.meeting.Env()[transport.EnvToken])...)
+	for _, secret := range append(slices.Clone(e.secrets), w.meeting.Env()[transport.EnvToken]) {
+		if !slices.Contains(w.secrets, secret) {
+			w.secrets = append(w.secrets, secret)
+		}
+	}
+	r.secrets = output.NewSecrets(w.secrets...)
 	r.tools = &lingering{Backend: e.backend} // what they leave lives as long as the environment
 	r.capture()
 	w.want(e, o)
