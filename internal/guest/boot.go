@@ -153,11 +153,13 @@ func (g *Guest) hello(payload []byte) error {
 		return fmt.Errorf("%w: it speaks version %d, not %d", errProtocol, v, version)
 	}
 	g.sockets = f.Text("sockets")
+	g.uid, g.gid = int(f.Int("uid")), int(f.Int("gid"))
 	g.info = backend.Info{
 		Name: g.opt.Name, Target: g.opt.Target,
 		OS: f.Text("os"), Dir: f.Text("dir"), Temp: f.Text("temp"),
 		Scratch: f.Text("scratch"), Library: f.Text("library"),
 		Python: backend.Python{Path: f.Text("python"), Version: f.Text("python_version")},
+		NoHome: f.Int("no_home") != 0,
 		Env:    f.Pairs("env"),
 	}
 	return nil

@@ -30,6 +30,7 @@ const (
 	kindDone    kind = 26
 	kindListen  kind = 32
 	kindAccept  kind = 33
+	kindDial    kind = 34
 	kindShare   kind = 40
 	kindFile    kind = 41
 )

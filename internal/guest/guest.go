@@ -67,11 +67,12 @@ type stream interface {
 
 // Guest is an environment behind an agent.
 type Guest struct {
-	link    Link
-	opt     Options
-	info    backend.Info
-	sockets string // a directory with room for a socket's path
-	buffers buffers
+	link     Link
+	opt      Options
+	info     backend.Info
+	sockets  string // a directory with room for a socket's path
+	uid, gid int    // as whom the agent runs
+	buffers  buffers
 
 	socketCount atomic.Int64
 	frames      chan []byte // to the writer, which owns what it gets
@@ -121,6 +122,9 @@ func (g *Guest) Info() backend.Info { return g.info }
 
 // SocketDir is a private directory of the environment whose path leaves room for a socket's name.
 func (g *Guest) SocketDir() string { return g.sockets }
+
+// User is as whom the agent runs, in the environment's own numbers.
+func (g *Guest) User() (uid, gid int) { return g.uid, g.gid }
 
 // Close ends everything and waits for it. It is idempotent.
 func (g *Guest) Close() error {

@@ -43,6 +43,7 @@ class Agent:
             frames.PUT: self._put,
             frames.GET: self._get,
             frames.LISTEN: self._listen,
+            frames.DIAL: self._dial,
             frames.SHARE: self._share,
         }  # type: Dict[int, Callable[[int, frames.Fields], Stream]]
         self._shares = {}  # type: Dict[int, Share]
@@ -187,6 +188,12 @@ class Agent:
         network, address = frames.text(fields, "network"), fields.get("address", [b""])[0]
         self._sweep()
         return Listener(self._loop, self._out, stream, network, address, accepted)
+
+    def _dial(self, stream: int, fields: frames.Fields) -> Stream:
+        from .relay import Dial
+
+        network, address = frames.text(fields, "network"), fields["address"][0]
+        return Dial(self._out, stream, network, address, fields.get("data", [b""])[0])
 
     def _share(self, stream: int, fields: frames.Fields) -> Stream:
         from .share import Share

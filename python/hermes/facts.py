@@ -20,6 +20,8 @@ def hello(temp: str, scratch: str, library: str, sockets: str) -> List[Tuple[str
         ("os", "linux" if sys.platform.startswith("linux") else sys.platform),
         ("pid", os.getpid()),
         ("uid", os.geteuid()),
+        ("gid", os.getegid()),
+        ("no_home", int(not os.access(os.environ.get("HOME") or "", os.W_OK | os.X_OK))),
         ("dir", os.getcwdb()),
         ("temp", temp),
         ("scratch", scratch),

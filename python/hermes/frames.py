@@ -43,6 +43,7 @@ GET = 25
 DONE = 26  # guest: a PUT is in place; a GET, LISTEN or SHARE is open
 LISTEN = 32
 ACCEPT = 33  # guest: a connection, on a stream of the guest's
+DIAL = 34  # host: connect somewhere, say something, hang up
 SHARE = 40
 FILE = 41  # guest: a file of a share, on a stream of the guest's
 

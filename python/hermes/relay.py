@@ -14,6 +14,7 @@ TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
     from typing import Callable, Optional
 
+_PATIENCE = 5.0  # seconds for a call to a socket of this machine, which takes none
 _SUN_PATH = 100  # bytes; the limit is 104 on macOS and 108 on Linux
 
 
@@ -81,7 +82,7 @@ class Listener(Stream):
         assert self._sock is not None
         probe = _socket.socket(self._sock.family, _socket.SOCK_STREAM, 0)
         try:
-            probe.settimeout(5)
+            probe.settimeout(_PATIENCE)
             probe.connect(self._sock.getsockname())
             self._sock.setblocking(True)
             fd, _ = self._sock._accept()  # type: ignore[attr-defined]
@@ -128,6 +129,36 @@ class Listener(Stream):
     def _fail(self, e: OSError) -> None:
         self.reset()
         self._out.send(frames.FAILED, self._stream, frames.failure("listen", e.errno or errno.EIO))
+
+
+class Dial(Stream):
+    """A call to a place of the host's, which shows that it can be reached from here."""
+
+    def __init__(self, out: Out, stream: int, network: str, address: bytes, data: bytes) -> None:
+        self.closed = True
+        try:
+            _say(network, address, data)
+        except OSError as e:
+            out.send(frames.FAILED, stream, frames.failure("dial", e.errno or errno.ETIMEDOUT))
+        else:
+            out.send(frames.DONE, stream, b"")
+
+
+def _say(network: str, address: bytes, data: bytes) -> None:
+    family = {"unix": _socket.AF_UNIX, "tcp": _socket.AF_INET}.get(network)
+    if family is None:
+        raise OSError(errno.EAFNOSUPPORT, "no such network")
+    sock = _socket.socket(family, _socket.SOCK_STREAM, 0)
+    try:
+        sock.settimeout(_PATIENCE)
+        if network == "tcp":
+            host, _, port = address.decode().rpartition(":")
+            sock.connect((host, int(port)))
+        else:
+            sock.connect(address)
+        sock.sendall(data)
+    finally:
+        sock.close()
 
 
 class Connection(Stream):

@@ -1,5 +1,7 @@
 import os
 import signal
+import socket
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -26,6 +28,35 @@ class AgentTest(unittest.TestCase):
         self.assertTrue(os.path.basename(scratch).startswith("hermes_sandbox_"))
         host.close()
         self.assertFalse(os.path.exists(scratch))
+
+    def test_hello_tells_of_a_home_that_is_of_no_use(self):
+        with tempfile.TemporaryDirectory() as home:
+            for env, none in (({"HOME": home}, "0"), ({}, "1"), ({"HOME": __file__}, "1"), ({"HOME": home + "/gone"}, "1")):
+                self.assertEqual(frames.text(self.host(env=env).hello, "no_home"), none, env)
+
+    def test_dial_says_its_data_and_hangs_up(self):
+        host = self.host()
+        with tempfile.TemporaryDirectory() as root, socket.socket(socket.AF_UNIX) as unix, socket.socket() as tcp:
+            unix.bind(os.path.join(root, "s"))
+            tcp.bind(("127.0.0.1", 0))
+            for network, listener, address in (
+                ("unix", unix, unix.getsockname()),
+                ("tcp", tcp, "%s:%d" % tcp.getsockname()),
+            ):
+                listener.listen()
+                stream = host.open(frames.DIAL, ("network", network), ("address", address), ("data", "nonce"))
+                host.until(frames.DONE, stream)
+                connection, _ = listener.accept()
+                with connection, connection.makefile("rb") as said:
+                    self.assertEqual(said.read(), b"nonce")
+            for network, address, name in (
+                ("unix", root + "/none", "ENOENT"),
+                ("unix", root, "ECONNREFUSED"),
+                ("udp", "x", "EAFNOSUPPORT"),
+            ):
+                stream = host.open(frames.DIAL, ("network", network), ("address", address))
+                _, failure = host.until(frames.FAILED, stream)
+                self.assertEqual((frames.text(failure, "op"), frames.text(failure, "errno")), ("dial", name))
 
     def test_a_full_or_missing_temporary_directory_is_passed_over(self):
         host = self.host(env={"TMPDIR": "/nonexistent"})
