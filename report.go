@@ -49,7 +49,7 @@ func (r *run) result(err error) *Result {
 func (r *run) execution(res *Result) {
 	o := r.outcome
 	res.Execution = "oneshot"
-	res.ExitCode = exitCode(o.Delivered, o.Exit)
+	res.ExitCode, res.Exited = exitCode(o.Delivered, o.Exit), o.Exited
 	switch {
 	case o.Fallback != "":
 		res.Fallback = append(slices.Clone(res.Fallback), Fallback{From: "kernel", To: "oneshot", Reason: o.Fallback})

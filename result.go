@@ -66,6 +66,10 @@ type Result struct {
 	ErrorKind ErrorKind    `json:"error_kind,omitempty"`
 	Hint      string       `json:"hint,omitempty"`
 	ToolCalls []Call       `json:"tool_calls,omitzero"` // nil without Script.Trace
+
+	// Exited says that a cell ended itself, by sys.exit or its like: whoever typed it may want to
+	// leave. JSON does not have it.
+	Exited bool `json:"-" cbor:"exited"`
 }
 
 // KernelState says what a cell found of its session's state, and what it left.

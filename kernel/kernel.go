@@ -40,6 +40,7 @@ type Cell struct {
 type Outcome struct {
 	Delivered      bool               // an exit status was
 	Exit           *backend.ExitError // that status; nil is status 0
+	Exited         bool               // the cell asked for it, by sys.exit or its like; only a kernel tells
 	Stdout, Stderr backend.Counts
 	Survivors      []string // processes of the cell that could not be ended
 

@@ -258,7 +258,7 @@ func (k *Kernel) done(m fields.Fields) (*Outcome, error) {
 	if dir := m.Text("refused"); dir != "" { // nothing of the cell has run
 		return nil, fmt.Errorf("go to %s: %w", dir, fs.ErrNotExist)
 	}
-	o := &Outcome{Delivered: true, Moved: m.Text("moved")}
+	o := &Outcome{Delivered: true, Exited: m.Int("exited") != 0, Moved: m.Text("moved")}
 	if code := int(m.Int("code")); code != 0 {
 		o.Exit = &backend.ExitError{Code: code}
 	}

@@ -20,6 +20,13 @@ func exitCases() []testCase {
 			e.wantStderr(d, "no luck\n")
 		}},
 		{"exit without an argument is 0", func(ctx context.Context, e *env) { e.want(e.cell(ctx, "raise SystemExit"), 0, "") }},
+		{"a kernel tells who ended the cell", func(ctx context.Context, e *env) {
+			for code, exited := range map[string]bool{"import sys; sys.exit(1)": true, "raise SystemExit": true, "1/0": false, "x = 1": false} {
+				if d := e.cell(ctx, code); d.Outcome == nil || d.Exited != (exited && !e.config.Fresh) {
+					e.Errorf("%s: %+v, %v", code, d.Outcome, d.err)
+				}
+			}
+		}},
 		{"exception", func(ctx context.Context, e *env) {
 			d := e.cell(ctx, "print('before')\ndef f():\n    return 1/0  # here\nf()\n")
 			e.want(d, 1, "before\n")

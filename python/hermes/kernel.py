@@ -104,6 +104,7 @@ class Kernel:
         self._count = 0
         self._moved = b""
         self._refused = b""
+        self._exited = False
         self._dir = _cwd()
         self._main.__file__ = definitions.path
         self._main.__spec__ = None
@@ -122,6 +123,7 @@ class Kernel:
     def _cell(self, message: frames.Fields) -> None:
         self._count += 1
         self._moved = self._refused = b""
+        self._exited = False
         self._interrupts.install()
         code = self._run(message)
         if os.getpid() != self._pid:
@@ -131,7 +133,13 @@ class Kernel:
             self._control.send(("type", "done"), ("cell", self._count), ("refused", self._refused))
             self._count -= 1
             return
-        self._control.send(("type", "done"), ("cell", self._count), ("code", code), ("moved", self._moved))
+        self._control.send(
+            ("type", "done"),
+            ("cell", self._count),
+            ("code", code),
+            ("exited", int(self._exited)),
+            ("moved", self._moved),
+        )
 
     def _prepare(self, message: frames.Fields) -> None:
         """Puts the cell where the host wants it, and drops stubs of a tool set that has changed."""
@@ -187,6 +195,7 @@ class Kernel:
                     self._definitions.keep(self._main.__dict__)
                 raise
         except SystemExit as e:
+            self._exited = True
             return _exit_code(e)
         except BaseException as e:  # noqa: B902 - whatever a cell raises is its own
             self._interrupts.running = False

@@ -126,6 +126,13 @@ class KernelTest(unittest.TestCase):
         self.check("sys.exit('because')", "because\n", 1)
         self.check("print(z)", "3\n")
 
+    def test_the_host_is_told_who_ended_the_cell(self):
+        cells = [("exit()", 1), ("import sys; sys.exit(1)", 1), ("raise SystemExit", 1), ("1 / 0", 0), ("pass", 0)]
+        for code, exited in cells:
+            with self.subTest(code):
+                self.kernel.send(code)
+                self.assertEqual(frames.number(self.kernel.receive(), "exited", -1), exited)
+
     def test_output_of_every_kind_is_in_order(self):
         self.check(
             """
