@@ -19,16 +19,13 @@ import (
 // Package is the name by which the guest's interpreters import the library.
 const Package = "_hermes_exec"
 
-//go:embed bootstrap.py
-var bootstrap []byte
-
 // By glob: a directory pattern would leave out __init__.py.
 //
 //go:embed hermes/*.py
 var hermes embed.FS
 
-// Bootstrap is the first code that runs in the guest, sent over stdin.
-func Bootstrap() []byte { return bytes.Clone(bootstrap) }
+// Bootstrap is the first code that runs in the guest. It defines boot.
+func Bootstrap() ([]byte, error) { return hermes.ReadFile("hermes/bootstrap.py") }
 
 // Stub is the runtime half of hermes_tools.py, to which the tool functions are appended.
 func Stub() ([]byte, error) { return hermes.ReadFile("hermes/stub.py") }

@@ -48,13 +48,13 @@ def library() -> bytes:
 
 def boot_code(lease: float = 0) -> bytes:
     data = library()
-    with open(os.path.join(ROOT, "bootstrap.py"), encoding="ascii") as f:
+    with open(os.path.join(ROOT, "hermes", "bootstrap.py"), encoding="ascii") as f:
         code = f.read()
     line = (
-        "BOOT=(%r,%d,%g,'');import os,sys;B=bytearray();N=%d;"
+        "import os,sys;B=bytearray();N=%d;"
         "any(len(B)>=N or B.extend(os.read(0,N-len(B)) or sys.exit()) for _ in iter(int,1));"
-        "exec(compile(bytes(B),'bootstrap.py','exec'))\n"
-    ) % ("hermes-test.zip", len(data), lease, len(code))
+        "exec(compile(bytes(B),'bootstrap.py','exec'));boot(%r,%d,%g,'')\n"
+    ) % (len(code), "hermes-test.zip", len(data), lease)
     return (line + code).encode("ascii") + data
 
 

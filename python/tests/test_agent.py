@@ -318,7 +318,7 @@ class OldInterpreterTest(unittest.TestCase):
         """It has to run on 3.4 far enough to refuse: no f-strings, no annotations of variables."""
         import ast
 
-        with open(os.path.join(support.ROOT, "bootstrap.py"), encoding="ascii") as f:
+        with open(os.path.join(support.ROOT, "hermes", "bootstrap.py"), encoding="ascii") as f:
             tree = ast.parse(f.read(), feature_version=(3, 4))
         self.assertFalse([n for n in ast.walk(tree) if isinstance(n, (ast.JoinedStr, ast.AnnAssign))])
 

@@ -1,0 +1,89 @@
+"""The first code in the guest: makes the scratch, receives the library, becomes the agent.
+
+Where the library lies in the environment already, this is imported from there; else it comes on stdin
+as text. It must parse on Python 3.4, so that an interpreter that is too old can be told from a broken
+one.
+"""
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn, Tuple
+
+_GREETING = b"\x00\xff\x02HX\x01\r\n"
+
+_received = bytearray()
+
+
+def boot(name: str, size: int, lease: float, library: str) -> None:
+    """Does not return. Name and size are those of the library that follows on stdin, where library is not the place at
+    which it lies already. The lease is in seconds; 0 is none."""
+    if sys.version_info < (3, 8):
+        _refuse("Python %d.%d.%d is older than 3.8" % sys.version_info[:3])
+    temp, scratch = _scratch(name, size)
+    library = library or os.path.join(scratch, name)
+    sys.path.insert(0, library)
+    try:
+        from _hermes_exec import agent  # type: ignore[import]
+    except BaseException:
+        _remove(scratch)
+        raise
+    finally:
+        sys.path.remove(library)
+    agent.main(_GREETING, temp, scratch, library, lease)
+
+
+def _refuse(reason: str) -> "NoReturn":
+    # A REFUSED frame (kind 2) without fields: see frames.py.
+    data = reason.encode("utf-8", "replace")
+    os.write(1, _GREETING + b"\x02\0\0\0\0\0\0\0" + len(data).to_bytes(4, "big") + data)
+    sys.exit(96)
+
+
+def _scratch(name: str, size: int) -> "Tuple[str, str]":
+    """The first temporary directory that can be used, and the scratch in it."""
+    tried = []
+    for temp in [os.environ.get(k) for k in ("TMPDIR", "TEMP", "TMP")] + ["/tmp", "/var/tmp", "/dev/shm"]:
+        if not temp or not os.path.isabs(temp) or temp in tried:
+            continue
+        path = os.path.join(temp, "hermes_sandbox_" + os.urandom(6).hex())
+        try:
+            os.mkdir(path, 0o700)
+        except OSError as e:
+            tried.append("%s: %s" % (temp, e.strerror))
+            continue
+        try:
+            if size:
+                _receive(path, name, size)
+            return temp, path
+        except OSError as e:  # a full disk shows only now
+            tried.append("%s: %s" % (temp, e.strerror))
+            _remove(path)
+    _refuse("no writable temporary directory: " + "; ".join(tried))
+
+
+def _remove(path: str) -> None:
+    try:
+        for name in os.listdir(path):
+            os.unlink(os.path.join(path, name))
+        os.rmdir(path)
+    except OSError:
+        pass
+
+
+def _receive(path: str, name: str, size: int) -> None:
+    while len(_received) < size:
+        piece = os.read(0, size - len(_received))
+        if not piece:
+            _remove(path)
+            sys.exit(0)
+        _received.extend(piece)
+    fd = os.open(os.path.join(path, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        data = memoryview(_received)
+        while data:
+            data = data[os.write(fd, data) :]
+    finally:
+        os.close(fd)
