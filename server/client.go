@@ -8,14 +8,12 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
 
 	hermes "github.com/hermes-exec/hermes-exec"
-	"github.com/hermes-exec/hermes-exec/internal/owner"
 )
 
 // Client talks to the server of a place. It is safe for concurrent use.
@@ -323,8 +321,8 @@ func (c *Client) launch() error {
 	if err := c.Place.make(); err != nil { // once more: it may have been pruned before it was locked
 		return err
 	}
-	_ = os.Remove(filepath.Join(c.Place.Dir, owner.FileName)) // else it could be pruned under the new server
-	_ = os.Remove(c.Place.Socket)                             // of a server that was killed
+	_ = os.Remove(c.Place.ownerFile()) // else it could be pruned under the new server
+	_ = os.Remove(c.Place.Socket)      // of a server that was killed
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: c.Place.Socket, Net: "unix"})
 	if err != nil {
 		return err

@@ -14,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/hermes-exec/hermes-exec/internal/owner"
 )
 
 // maxSocketPath is the longest path of a Unix socket that every system takes, in bytes.
@@ -32,12 +34,16 @@ func Locate(home string) (Place, error) {
 	if !filepath.IsAbs(home) {
 		return Place{}, errors.New("sessions need a HERMES_HOME: set it, or HOME")
 	}
-	p := Place{Home: home, Dir: filepath.Join(home, "run-"+digest(surroundings())[:12])}
-	p.Socket = filepath.Join(p.Dir, "sock")
+	return placeIn(home, filepath.Join(home, "run-"+digest(surroundings())[:12])), nil
+}
+
+// placeIn is the place whose directory is dir.
+func placeIn(home, dir string) Place {
+	p := Place{Home: home, Dir: dir, Socket: filepath.Join(dir, "sock")}
 	if len(p.Socket) > maxSocketPath {
 		p.Socket = filepath.Join(shortRoot(), digest(p.Dir)[:16], "sock")
 	}
-	return p, nil
+	return p
 }
 
 // shortRoot is for sockets whose HERMES_HOME has a long path. It depends on nothing but the user, so
@@ -95,3 +101,4 @@ func (p Place) clear() {
 
 func (p Place) lockFile() string  { return filepath.Join(p.Dir, "lock") }
 func (p Place) aliveFile() string { return filepath.Join(p.Dir, "sessions") }
+func (p Place) ownerFile() string { return filepath.Join(p.Dir, owner.FileName) }

@@ -35,55 +35,107 @@ type PruneOptions struct {
 }
 
 // Prune removes what processes of this user have left that are dead beyond doubt: scratch
-// directories, sockets and the state of session servers. It never touches what the living use.
+// directories, sockets and what session servers no longer need. It never touches what the living
+// use, nor what a server has left for the next one to tell.
 func Prune(o PruneOptions) ([]Pruned, error) {
-	seen := []Pruned{}
-	var errs []error
+	p := &pruner{all: o.All, seen: []Pruned{}}
 	for _, dir := range scratches(o.Temp) {
-		seen, errs = prune(dir, o.All, seen, errs)
+		p.directory(dir)
 	}
 	runs, _ := filepath.Glob(filepath.Join(escape(o.Place.Home), "run-*")) // the pattern is a good one
 	for _, dir := range runs {
-		p := Place{Home: o.Place.Home, Dir: dir, Socket: filepath.Join(dir, "sock")}
-		if len(p.Socket) > maxSocketPath {
-			p.Socket = filepath.Join(shortRoot(), digest(p.Dir)[:16], "sock")
-		}
-		seen, errs = pruneRun(p, o.All, seen, errs)
+		p.run(placeIn(o.Place.Home, dir))
 	}
-	return seen, errors.Join(errs...)
-}
-
-// pruneRun removes what a server has left, unless somebody is about to start one there.
-func pruneRun(p Place, all bool, seen []Pruned, errs []error) ([]Pruned, []error) {
-	if private(p.Dir) != nil {
-		return seen, errs
-	}
-	lock := flock.New(p.lockFile(), flock.SetPermissions(0o600))
-	defer lock.Close() //nolint:errcheck // it was only locked
-	if mine, err := lock.TryLock(); err != nil || !mine {
-		return append(seen, Pruned{Path: p.Dir, Reason: "a session server is being started"}), errs
-	}
-	before := len(seen)
-	seen, errs = prune(p.Dir, all, seen, errs)
-	if len(seen) > before && seen[before].Removed {
-		p.clear()
-	}
-	return seen, errs
+	return p.seen, errors.Join(p.errs...)
 }
 
 // sweep removes the scratch directories of the dead, as a server does when it starts.
 func sweep(temp []string) (removed int, err error) {
-	var seen []Pruned
-	var errs []error
+	p := &pruner{}
 	for _, dir := range scratches(temp) {
-		seen, errs = prune(dir, false, seen, errs)
+		p.directory(dir)
 	}
-	for _, p := range seen {
-		if p.Removed {
+	for _, s := range p.seen {
+		if s.Removed {
 			removed++
 		}
 	}
-	return removed, errors.Join(errs...)
+	return removed, errors.Join(p.errs...)
+}
+
+// pruner looks at one directory after another and notes what it did.
+type pruner struct {
+	all  bool // as PruneOptions.All
+	seen []Pruned
+	errs []error
+}
+
+// directory removes a directory if its owner is dead, and tells whether it is gone.
+func (p *pruner) directory(dir string) (gone bool) {
+	if private(dir) != nil {
+		return false // another user's, or no directory
+	}
+	dead, reason := condition(dir, p.all)
+	if !dead {
+		return p.keep(dir, reason)
+	}
+	return p.remove(dir, reason)
+}
+
+// run removes what a server has left, unless somebody is about to start one there.
+func (p *pruner) run(place Place) {
+	if private(place.Dir) != nil {
+		return
+	}
+	lock := flock.New(place.lockFile(), flock.SetPermissions(0o600))
+	defer lock.Close() //nolint:errcheck // it was only locked
+	if mine, err := lock.TryLock(); err != nil || !mine {
+		p.keep(place.Dir, "a session server is being started")
+		return
+	}
+	if exists(place.aliveFile()) && exists(place.ownerFile()) {
+		p.leave(place)
+	} else if p.directory(place.Dir) {
+		place.clear()
+	}
+}
+
+// leave removes what a dead server has left but for the list of its sessions: the next server is to
+// tell what became of them. A list that no server has come for in a day has no mark any more and
+// goes as other things without one do.
+func (p *pruner) leave(place Place) {
+	dead, reason := condition(place.Dir, p.all)
+	if dead {
+		p.remove(place.Socket, reason)
+		p.remove(place.ownerFile(), reason)
+		place.clear()
+		reason = "its list of sessions says what the next calls are to be told"
+	}
+	p.keep(place.Dir, reason)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// keep notes what stays.
+func (p *pruner) keep(path, reason string) (gone bool) {
+	p.seen = append(p.seen, Pruned{Path: path, Reason: reason})
+	return false
+}
+
+// remove removes a file or a directory. What is not there is not mentioned.
+func (p *pruner) remove(path, reason string) (gone bool) {
+	if !exists(path) {
+		return true
+	}
+	err := removeTree(path)
+	if err != nil {
+		p.errs = append(p.errs, fmt.Errorf("prune %s: %w", path, err))
+	}
+	p.seen = append(p.seen, Pruned{Path: path, Removed: err == nil, Reason: reason})
+	return err == nil
 }
 
 // scratches lists the scratch directories of the guest agent where it may have made them.
@@ -109,23 +161,6 @@ func escape(path string) string {
 		b = append(b, path[i])
 	}
 	return string(b)
-}
-
-// prune removes a directory if its owner is dead.
-func prune(dir string, all bool, seen []Pruned, errs []error) ([]Pruned, []error) {
-	if private(dir) != nil {
-		return seen, errs // another user's, or no directory
-	}
-	dead, reason := condition(dir, all)
-	p := Pruned{Path: dir, Reason: reason}
-	if dead {
-		if err := removeTree(dir); err != nil {
-			errs = append(errs, fmt.Errorf("prune %s: %w", dir, err))
-		} else {
-			p.Removed = true
-		}
-	}
-	return append(seen, p), errs
 }
 
 // condition tells whether a directory may go, and why.

@@ -90,6 +90,49 @@ func TestPrune(t *testing.T) {
 	}
 }
 
+// What became of the sessions of a dead server stays, until nobody has come for it in a day.
+func TestPruneLeavesWhatIsToTell(t *testing.T) {
+	child := exec.Command("true")
+	if err := child.Run(); err != nil {
+		t.Skip(err)
+	}
+	dead := owner.Self()
+	dead.PID = child.Process.Pid
+	place, err := Locate(testenv.TempDir(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := place.make(); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{place.Socket, place.lockFile(), place.aliveFile()} {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := dead.Write(place.Dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, all := range []bool{false, true} { // for the second the directory is a new one without a mark
+		if _, err := Prune(PruneOptions{Place: place, All: all}); err != nil {
+			t.Error(err)
+		}
+		if got := names(t, place.Dir); !slices.Equal(got, []string{"lock", "sessions"}) {
+			t.Errorf("all %v: left %q", all, got)
+		}
+	}
+	old := time.Now().Add(-2 * unmarkedFor)
+	if err := os.Chtimes(place.Dir, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Prune(PruneOptions{Place: place, All: true}); err != nil {
+		t.Error(err)
+	}
+	if got := names(t, place.Home); len(got) > 0 {
+		t.Errorf("left in HERMES_HOME: %q", got)
+	}
+}
+
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

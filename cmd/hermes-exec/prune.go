@@ -17,8 +17,9 @@ func (a *app) pruneCommand() *cli.Command {
 		Usage:     "remove what runs that were killed have left",
 		UsageText: "hermes-exec prune [--all] [--output text|json]",
 		Description: strings.Join([]string{
-			"Removes scratch directories, sockets and lists of sessions whose owner is dead beyond doubt, and",
-			"prints their names. What the living use, and what cannot be told, stays.",
+			"Removes scratch directories, sockets and directories of session servers whose owner is dead beyond",
+			"doubt, and prints their names. What the living use, what cannot be told, and what the next call of a",
+			"session is to be told, stays.",
 		}, "\n"),
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "all", DisableDefaultText: true, Usage: "remove too what does not say whose it is and was not touched for a day"},

@@ -211,6 +211,22 @@ func TestServerKilledBetweenCells(t *testing.T) {
 	}
 }
 
+// What prune removes of a server that was killed is not what the next call is to be told.
+func TestPrunedServer(t *testing.T) {
+	s := newShell(t)
+	s.run("x = 1")
+	first := s.server()
+	kill(t, first)
+	testenv.Eventually(t, "the server is gone", func() bool { return syscall.Kill(first, 0) != nil })
+	out, err := s.command("prune").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), fmt.Sprintf("/sock: process %d has ended", first)) {
+		t.Errorf("%v: %s", err, out)
+	}
+	if r := s.run("1"); !r.Kernel.StateLost || r.Kernel.Reason != hermes.LostServer {
+		t.Errorf("kernel %+v", r.Kernel)
+	}
+}
+
 // P160: the server has nothing of its callers in its arguments and its environment. What a call
 // passes to a cell, the cell has.
 func TestServerHasNothingOfItsCallers(t *testing.T) {
