@@ -4,14 +4,13 @@ It runs cells in the interpreter's real __main__, one after another. What a cell
 process's own stdout and stderr, which the agent reads; the kernel captures nothing. It talks to the
 host on descriptor 3, moved out of the way and closed on exec, in fields (see frames.py) behind a
 length of four bytes. The host sends cells; the kernel says "ready" once, then "done" after every
-cell. It ends at EOF.
+cell. It ends at EOF, and when a cell has spoilt that channel.
 """
 
 from __future__ import annotations
 
 import _signal  # type: ignore[import]
 import ast
-import fcntl
 import linecache
 import os
 import sys
@@ -21,6 +20,7 @@ from importlib.util import decode_source
 from . import frames
 from .definitions import Definitions
 from .scratch import remove_tree
+from .streams import Streams, high_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from typing import List, NoReturn, Optional, Tuple
 
 _CONTROL = 3
-_HIGH = (500, 100, 10)  # where control moves: out of the way of code that closes "all" descriptors
 _LENGTH = 4
 
 
@@ -36,7 +35,8 @@ class Control:
     """The channel to the host."""
 
     def __init__(self, fd: int) -> None:
-        self._fd = _move_high(fd)
+        self._fd = high_copy(fd)
+        os.close(fd)
 
     def receive(self) -> Optional[frames.Fields]:
         """The next message; None when the host is gone."""
@@ -67,18 +67,6 @@ class Control:
         return bytes(data)
 
 
-def _move_high(fd: int) -> int:
-    for lowest in _HIGH:
-        try:
-            moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, lowest)
-        except OSError:  # beyond the limit of open files
-            continue
-        os.close(fd)
-        return moved
-    os.set_inheritable(fd, False)
-    return fd
-
-
 class Interrupts:
     """SIGINT is a KeyboardInterrupt while a cell runs, and nothing in between."""
 
@@ -100,6 +88,7 @@ class Kernel:
         self._definitions = definitions
         self._main = sys.modules["__main__"]
         self._interrupts = Interrupts()
+        self._streams = Streams()
         self._pid = os.getpid()
         self._count = 0
         self._moved = b""
@@ -109,6 +98,7 @@ class Kernel:
         self._main.__file__ = definitions.path
         self._main.__spec__ = None
         os.register_at_fork(after_in_child=control.close)
+        os.register_at_fork(after_in_child=self._streams.close)
 
     def serve(self) -> None:
         self._interrupts.install()
@@ -125,6 +115,7 @@ class Kernel:
         self._moved = self._refused = b""
         self._exited = False
         self._interrupts.install()
+        self._streams.restore()
         code = self._run(message)
         if os.getpid() != self._pid:
             _leave(code)  # a forked child that returned from the cell
@@ -259,11 +250,10 @@ def _report(e: BaseException) -> None:
 
 
 def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+    for name in ("stdout", "stderr", "__stdout__", "__stderr__"):
         try:
-            if stream is not None:
-                stream.flush()
-        except Exception:  # closed, or no stream at all
+            getattr(sys, name).flush()
+        except Exception:  # None, closed, deleted, or no stream at all
             pass
 
 
@@ -291,11 +281,15 @@ def main() -> int:
     main_dict = sys.modules["__main__"].__dict__
     for name in [n for n in main_dict if not n.startswith("__")]:
         del main_dict[name]  # what the command line needed to come here
-    Kernel(Control(_CONTROL), Definitions(sys.argv[2])).serve()
+    status = 0
+    try:
+        Kernel(Control(_CONTROL), Definitions(sys.argv[2])).serve()
+    except OSError:  # a cell has taken away what the kernel speaks by
+        status = 1
     _flush()
     _put_away()
     # Threads of cells may still run, and atexit functions would wait for them.
-    os._exit(0)
+    os._exit(status)
 
 
 def _put_away() -> None:
