@@ -23,15 +23,15 @@ const supervisorsWait = 6 * time.Second
 // start runs the agent, with the library of the cache if there can be one. An interpreter that does
 // not get on with that is tried once more without: the cache may be damaged.
 func start(ctx context.Context, cfg Config, python string) (*guest.Guest, error) {
-	cached, err := library(cfg.Env)
-	if err != nil {
-		return boot(ctx, cfg, python, "")
-	}
-	g, err := boot(ctx, cfg, python, cached)
-	if !errors.Is(err, guest.ErrNoGreeting) {
+	var cached string
+	g, err := boot(ctx, cfg, python, func() string {
+		cached, _ = library(cfg.Env) // that there can be none costs time, nothing else
+		return cached
+	})
+	if cached == "" || !errors.Is(err, guest.ErrNoGreeting) {
 		return g, err
 	}
-	if g, again := boot(ctx, cfg, python, ""); again == nil {
+	if g, again := boot(ctx, cfg, python, func() string { return "" }); again == nil {
 		forget(cached)
 		return g, nil
 	}
@@ -39,8 +39,8 @@ func start(ctx context.Context, cfg Config, python string) (*guest.Guest, error)
 }
 
 // boot starts an interpreter as the agent, in its own session: a terminal's Ctrl-C is for
-// hermes-exec to handle.
-func boot(ctx context.Context, cfg Config, python, library string) (*guest.Guest, error) {
+// hermes-exec to handle. Where its library lies is found out while the interpreter starts.
+func boot(ctx context.Context, cfg Config, python string, library func() string) (*guest.Guest, error) {
 	argv := guest.Argv(python)
 	cmd := exec.Command(argv[0], argv[1:]...) // not CommandContext: the agent outlives ctx
 	cmd.Dir = cfg.Dir
@@ -52,7 +52,7 @@ func boot(ctx context.Context, cfg Config, python, library string) (*guest.Guest
 	if err := l.start(); err != nil {
 		return nil, err
 	}
-	opt := guest.Options{Name: "local", Target: cfg.Dir, Library: library, Diagnose: l.stderr.String}
+	opt := guest.Options{Name: "local", Target: cfg.Dir, Library: library(), Diagnose: l.stderr.String}
 	return guest.Open(ctx, l, opt)
 }
 

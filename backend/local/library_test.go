@@ -1,0 +1,60 @@
+//go:build unix
+
+package local_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hermes-exec/hermes-exec/backend/local"
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
+)
+
+// TestDamagedLibrary: bytecode that cannot be loaded, of the first module or of a later one, costs one
+// start that is slower, after which the library is as it should be.
+func TestDamagedLibrary(t *testing.T) {
+	const header = 16 // bytes of a .pyc that say what it was compiled from
+	for _, module := range []string{"bootstrap", "agent"} {
+		t.Run(module, func(t *testing.T) {
+			t.Parallel()
+			env := environ()
+			env["HERMES_HOME"] = t.TempDir()
+			kept := filepath.Join(env["HERMES_HOME"], "cache", "guest")
+			if used := libraryOf(t, env); !strings.HasPrefix(used, kept) {
+				t.Fatalf("the first start uses %s, not what is kept in %s", used, kept)
+			}
+			found, _ := filepath.Glob(filepath.Join(kept, "*", "*", "__pycache__", module+".*.pyc"))
+			if len(found) != 1 {
+				t.Fatalf("bytecode of %s: %v", module, found)
+			}
+			code, err := os.ReadFile(found[0])
+			if err == nil {
+				err = os.WriteFile(found[0], append(code[:header], "damaged"...), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if used := libraryOf(t, env); strings.HasPrefix(used, kept) {
+				t.Errorf("a start uses %s, which is damaged", used)
+			}
+			if used := libraryOf(t, env); !strings.HasPrefix(used, kept) {
+				t.Errorf("the start after that uses %s, not what is kept in %s", used, kept)
+			}
+		})
+	}
+}
+
+// libraryOf opens an environment and returns where its library lies.
+func libraryOf(t *testing.T, env map[string]string) string {
+	t.Helper()
+	b, err := local.Open(t.Context(), local.Config{Dir: t.TempDir(), Env: env, Python: testenv.Python(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	return b.Info().Library
+}
