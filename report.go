@@ -17,6 +17,9 @@ func (r *run) result(err error) *Result {
 	if r.meeting != nil {
 		res.Transport, res.Fallback = Name(r.meeting.name), r.meeting.fallback
 	}
+	if r.fallback != "" {
+		res.Fallback = append(slices.Clone(res.Fallback), Fallback{From: "kernel", To: "oneshot", Reason: r.fallback})
+	}
 	r.count(res)
 	stdout, stderr := r.printed()
 	res.keep(stdout)
@@ -50,10 +53,7 @@ func (r *run) execution(res *Result) {
 	o := r.outcome
 	res.Execution = "oneshot"
 	res.ExitCode, res.Exited = exitCode(o.Delivered, o.Exit), o.Exited
-	switch {
-	case o.Fallback != "":
-		res.Fallback = append(slices.Clone(res.Fallback), Fallback{From: "kernel", To: "oneshot", Reason: o.Fallback})
-	case r.session != nil:
+	if r.session != nil && r.fallback == "" {
 		res.Execution = "kernel"
 	}
 }
@@ -61,7 +61,7 @@ func (r *run) execution(res *Result) {
 // unconfirmed tells whether a script may still run that was to be ended. A kernel is known to be
 // gone, or to live on.
 func (r *run) unconfirmed() bool {
-	return r.outcome != nil && !r.outcome.Delivered && (r.session == nil || r.outcome.Fallback != "")
+	return r.outcome != nil && !r.outcome.Delivered && (r.session == nil || r.fallback != "")
 }
 
 // lost says that a script that had begun was lost with its environment: that is no fault of the

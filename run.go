@@ -41,6 +41,7 @@ type run struct {
 	session   *KernelState // nil outside a session
 	described *Env         // of a cell: with what is its caller's, before it has an environment
 	outcome   *kernel.Outcome
+	fallback  string // why a cell ran, or was to run, without a kernel
 	streams   []*stream
 	stdout    *output.Capture
 	stderr    *output.Capture

@@ -242,7 +242,7 @@ func (w *world) exec(ctx context.Context, r *run, dir string) error {
 	c.Display = r.script.Display
 	c.Soft = r.env.options.Settings.OnTimeout == config.InterruptOnTimeout
 	outcome, err := w.executor.Exec(ctx, c)
-	r.outcome = outcome
+	r.outcome, r.fallback = outcome, withoutKernel(outcome, err)
 
 	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), teardown)
 	defer stop()
@@ -254,6 +254,17 @@ func (w *world) exec(ctx context.Context, r *run, dir string) error {
 		s.flush()
 	}
 	return err
+}
+
+// withoutKernel is why a cell ran, or was to run, in a process of its own; "" if it was not.
+func withoutKernel(o *kernel.Outcome, err error) string {
+	if o != nil {
+		return o.Fallback
+	}
+	if failed := (*kernel.FallbackError)(nil); errors.As(err, &failed) {
+		return failed.Fallback
+	}
+	return ""
 }
 
 // kill ends the kernel at once, also under a cell.

@@ -68,12 +68,27 @@ func (f *fallback) exec(ctx context.Context, c Cell) (*Outcome, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	o, oneShotErr := f.oneShot.Exec(ctx, c)
-	if o != nil {
-		o.Fallback = fmt.Sprintf("no kernel: %v", err)
+	reason := fmt.Sprintf("no kernel: %v", err)
+	o, err := f.oneShot.Exec(ctx, c)
+	if o == nil {
+		return nil, &FallbackError{reason, err}
 	}
-	return o, oneShotErr
+	o.Fallback = reason
+	return o, err
 }
+
+// FallbackError is why a cell did not start in a process of its own, which was to run it in place of
+// a kernel.
+type FallbackError struct {
+	Fallback string // as in Outcome
+	Err      error
+}
+
+// Error says why the process did not start.
+func (e *FallbackError) Error() string { return e.Err.Error() }
+
+// Unwrap returns that.
+func (e *FallbackError) Unwrap() error { return e.Err }
 
 func (f *fallback) current() Executor {
 	f.mu.Lock()

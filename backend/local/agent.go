@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/guest"
 	"github.com/hermes-exec/hermes-exec/internal/keep"
 )
@@ -50,7 +51,7 @@ func boot(ctx context.Context, cfg Config, python string, library func() string)
 	l := &link{cmd: cmd}
 	cmd.Stderr = &l.stderr
 	if err := l.start(); err != nil {
-		return nil, err
+		return nil, backend.Exhausted(err)
 	}
 	opt := guest.Options{Name: "local", Target: cfg.Dir, Library: library(), Diagnose: l.stderr.String}
 	return guest.Open(ctx, l, opt)

@@ -93,7 +93,7 @@ func tryAll(ctx context.Context, cfg Config, list []candidate) (*Backend, error)
 		if ctx.Err() != nil {
 			return nil, wrap("start "+c.path, context.Cause(ctx))
 		}
-		if refused := (*guest.RefusedError)(nil); errors.As(err, &refused) && refused.Environment() {
+		if blameless(err) {
 			return nil, wrap("open", err) // another interpreter would meet the same
 		}
 		passedOver = append(passedOver, fmt.Sprintf("%s (%s) cannot be used: %v", c.path, c.from, err))
@@ -102,6 +102,14 @@ func tryAll(ctx context.Context, cfg Config, list []candidate) (*Backend, error)
 }
 
 // candidatePatience is how long an interpreter gets that is not the last one. It takes 10 ms where
+// blameless tells whether err is no fault of the interpreter that was tried.
+func blameless(err error) bool {
+	if refused := (*guest.RefusedError)(nil); errors.As(err, &refused) {
+		return refused.Environment()
+	}
+	return errors.Is(err, backend.ErrExhausted)
+}
+
 // nothing is wrong, and seconds on a network file system.
 const candidatePatience = 10 * time.Second
 

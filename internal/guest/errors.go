@@ -3,6 +3,7 @@ package guest
 import (
 	"errors"
 	"io/fs"
+	"syscall"
 
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/fields"
@@ -44,6 +45,14 @@ func (e *remoteError) Is(target error) bool {
 		return target == fs.ErrExist
 	case "EAFNOSUPPORT":
 		return target == errors.ErrUnsupported
+	case "EAGAIN":
+		return target == syscall.EAGAIN
+	case "EMFILE":
+		return target == syscall.EMFILE
+	case "ENFILE":
+		return target == syscall.ENFILE
+	case "ENOMEM":
+		return target == syscall.ENOMEM
 	}
 	return false
 }

@@ -85,7 +85,7 @@ func (g *Guest) StartTo(ctx context.Context, cmd backend.Cmd, to Redirect) (back
 	case err := <-p.started:
 		if err != nil {
 			<-p.done
-			return nil, g.wrap(startOp(op, cmd.Dir, err), err)
+			return nil, g.wrap(startOp(op, cmd.Dir, err), backend.Exhausted(err))
 		}
 		return p, nil
 	case <-ctx.Done():
