@@ -29,14 +29,20 @@ type session struct {
 	users             int // cells that run or wait
 	started, lastUsed time.Time
 	timer             func() bool             // stops the timer that ends the idle kernel; nil: none
-	cancel            context.CancelCauseFunc // ends the cell that runs; nil: none does
-	done              chan struct{}           // closed when that cell has ended
+	running           *running                // the cell that runs; nil: none does
 	resetting         bool                    // the state goes when that cell ends
 	opening           bool                    // a world is on its way
 	world             *world                  // nil: none; written by who has the turn, too
 	spills            []string                // the full texts of earlier cells' outputs
 	lost              Loss                    // why the state is gone, until a cell has told it
 	asked             bool                    // a reset was asked for, until a cell has told it
+}
+
+// running is a cell that runs.
+type running struct {
+	ctx    context.Context //nolint:containedctx // tells whether the cell has been told to end
+	cancel context.CancelCauseFunc
+	done   chan struct{} // closed when it has ended
 }
 
 func newSession(set *Sessions, name string) *session {
@@ -81,24 +87,38 @@ func (x *session) tryTurn() bool {
 func (x *session) yield() { <-x.turn }
 
 // begin makes a cell known to those who may want to end it, and returns the spills that it may read.
-func (x *session) begin(cancel context.CancelCauseFunc, spills []string) []string {
+func (x *session) begin(ctx context.Context, cancel context.CancelCauseFunc, spills []string) []string {
 	x.set.mu.Lock()
 	defer x.set.mu.Unlock()
-	x.cancel, x.done = cancel, make(chan struct{})
+	x.running = &running{ctx, cancel, make(chan struct{})}
 	return slices.Concat(spills, x.spills)
+}
+
+// halt ends the cell that runs, if one does, without a grace. One that has its grace already does not
+// hear of this: kill ends it, and does nothing for others. The caller holds mu, and not when it calls
+// kill.
+func (x *session) halt(why *ending) (kill func()) {
+	if x.running == nil {
+		return func() {}
+	}
+	graced, w := x.running.ctx.Err() != nil, x.world
+	x.running.cancel(why)
+	if !graced || w == nil {
+		return func() {}
+	}
+	return w.kill
 }
 
 // finish is the end of a cell. A reset that came while it ran is done by then.
 func (x *session) finish() {
 	x.set.mu.Lock()
-	resetting := x.resetting
-	x.resetting, x.cancel = false, nil
-	done := x.done
+	resetting, ended := x.resetting, x.running
+	x.resetting, x.running = false, nil
 	x.set.mu.Unlock()
 	if resetting {
 		x.reset()
 	}
-	close(done)
+	close(ended.done)
 }
 
 // reset discards the state. The caller has the turn.
@@ -147,13 +167,12 @@ func (x *session) drop(why Loss) {
 
 // end ends the session, which nobody can find any more, with what runs.
 func (x *session) end(why string) {
-	x.over(&ending{LostInterrupted, &kernel.Interrupt{Reason: why, Kill: true}})
+	cause := &ending{LostInterrupted, &kernel.Interrupt{Reason: why, Kill: true}}
 	x.set.mu.Lock()
-	w := x.world
+	kill := x.halt(cause)
 	x.set.mu.Unlock()
-	if w != nil {
-		w.kill() // a cell that has its grace already does not hear of this
-	}
+	x.over(cause) // for those that wait
+	kill()
 	x.turn <- struct{}{}
 	defer x.yield()
 	x.drop(LostReset)

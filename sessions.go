@@ -99,7 +99,7 @@ func (s *Sessions) cell(ctx context.Context, name string, o Options, r *run, res
 		return err
 	}
 	defer x.yield()
-	r.script.Spills = x.begin(cancel, r.script.Spills)
+	r.script.Spills = x.begin(ctx, cancel, r.script.Spills)
 	defer x.finish()
 	return x.cell(ctx, cancel, o, r, reset)
 }
@@ -225,12 +225,12 @@ func (s *Sessions) Reset(name string) bool {
 		s.mu.Unlock()
 		return false
 	}
-	if x.cancel != nil {
+	if cell := x.running; cell != nil {
 		x.resetting = true // whether or not the cell comes to its end before it hears of it
-		x.cancel(&ending{LostReset, &kernel.Interrupt{Reason: "the session was reset", Kill: true}})
-		done := x.done
+		kill := x.halt(&ending{LostReset, &kernel.Interrupt{Reason: "the session was reset", Kill: true}})
 		s.mu.Unlock()
-		<-done
+		kill()
+		<-cell.done
 		return true
 	}
 	s.mu.Unlock()

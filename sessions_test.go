@@ -182,6 +182,33 @@ func TestSessionsResetDuringCell(t *testing.T) {
 	c.state(r, hermes.KernelState{Session: "a", ExecutionCount: 1, StateReset: true, StateLost: true, Reason: hermes.LostReset})
 }
 
+// A reset, the end of a session and that of all do not wait for the grace of a cell that was
+// interrupted before.
+func TestSessionsEndDuringGrace(t *testing.T) {
+	for name, end := range map[string]func(s *hermes.Sessions){
+		"reset": func(s *hermes.Sessions) { s.Reset("a") },
+		"end":   func(s *hermes.Sessions) { s.End("a") },
+		"close": func(s *hermes.Sessions) { _ = s.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCells(t, "local")
+			c.options.Settings.KillGrace = time.Hour
+			ctx, interrupt := context.WithCancelCause(t.Context())
+			defer interrupt(nil)
+			running := c.begin(ctx, "a", "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"+sleeps)
+			pid := c.pid("a")
+			interrupt(&hermes.Interrupt{})
+			end(c.set)
+			r := <-running
+			if r.Status != hermes.Interrupted {
+				t.Errorf("%s: %s", r.Status, r.Error)
+			}
+			c.state(r, hermes.KernelState{Session: "a", ExecutionCount: 1, StateLost: true, Ended: true, Reason: hermes.LostInterrupted})
+			gone(t, pid)
+		})
+	}
+}
+
 // P138 P139: the end of a session ends its processes, and the name is free.
 func TestSessionsEnd(t *testing.T) {
 	c := newCells(t, "local")

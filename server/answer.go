@@ -65,7 +65,9 @@ func (s *Server) serve(c *conn, q request) error {
 	case opList:
 		return c.send(kindList, s.sessions.List())
 	case opReset:
-		return c.send(kindDone, s.sessions.Reset(q.Name))
+		found := s.sessions.Reset(q.Name)
+		s.note(s.alive.look())
+		return c.send(kindDone, found)
 	case opEnd:
 		found := s.sessions.End(q.Name)
 		s.note(s.alive.look())
