@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -67,7 +66,10 @@ func (h *helper) wait(ctx context.Context, stdin *io.PipeReader, stdout *io.Pipe
 	if err == nil {
 		err = errors.New("it ended")
 	}
-	err = fmt.Errorf("%w: %w%s", errBroken, err, lastLine(h.stderr.String()))
+	err = fmt.Errorf("%w: %w", errBroken, err)
+	if said := h.stderr.Line(); said != "" {
+		err = fmt.Errorf("%w: %s", err, said)
+	}
 	_ = stdin.CloseWithError(err)
 	_ = stdout.CloseWithError(err)
 }
@@ -164,13 +166,4 @@ func (h *helper) kill() {
 	}
 	h.giveUp()
 	<-h.gone
-}
-
-// lastLine returns the last line of text after a colon, or nothing.
-func lastLine(text string) string {
-	text = strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD")
-	if text == "" {
-		return ""
-	}
-	return ": " + text[strings.LastIndexByte(text, '\n')+1:]
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/fields"
+	"github.com/hermes-exec/hermes-exec/internal/keep"
 	"github.com/hermes-exec/hermes-exec/python"
 )
 
@@ -128,10 +129,10 @@ func skipTo(r *bufio.Reader, mark string) (noise string, err error) {
 
 // bootError explains an agent that did not start by what was printed in its place.
 func (g *Guest) bootError(noise string, err error) error {
-	said := strings.TrimSpace(noise)
+	said := noise
 	if g.opt.Diagnose != nil {
 		_ = g.link.Close() // so that what it prints is complete
-		said = strings.TrimSpace(said + "\n" + g.opt.Diagnose())
+		said += "\n" + g.opt.Diagnose()
 	}
 	if strings.Contains(said, "Unknown option: -I") {
 		return &RefusedError{Reason: "Python 2 is older than 3.8"} // it cannot say more
@@ -139,11 +140,8 @@ func (g *Guest) bootError(noise string, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = ErrNoGreeting
 	}
-	if said == "" {
+	if said = keep.LastLine(said); said == "" {
 		return fmt.Errorf("start the guest agent: %w", err)
-	}
-	if i := strings.LastIndexByte(said, '\n'); i >= 0 {
-		said = strings.TrimSpace(said[i:]) // the last line is where tracebacks and shells say why
 	}
 	return fmt.Errorf("start the guest agent: %w: %.500s", err, said)
 }

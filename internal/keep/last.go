@@ -1,6 +1,9 @@
 package keep
 
-import "sync"
+import (
+	"strings"
+	"sync"
+)
 
 // lastSize is how much Last keeps, in bytes: a traceback, of which a message shows the end.
 const lastSize = 4 << 10
@@ -28,4 +31,13 @@ func (l *Last) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return string(l.data)
+}
+
+// Line returns the last line, where interpreters and shells say why they end; "" if nothing was said.
+func (l *Last) Line() string { return LastLine(l.String()) }
+
+// LastLine returns the last line of text that is not empty, as valid UTF-8.
+func LastLine(text string) string {
+	text = strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD")
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }

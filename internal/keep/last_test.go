@@ -26,3 +26,15 @@ func TestLast(t *testing.T) {
 		})
 	}
 }
+
+func TestLastLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", " \n\n": "", "one": "one", "one\ntwo": "two", "one\r\n  two \r\n\n": "two", "one\nt\xffo": "t\uFFFDo",
+	} {
+		var l Last
+		_, _ = l.Write([]byte(text))
+		if got := l.Line(); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"time"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/fields"
+)
+
+// softInterrupt is how long a cell gets to end by KeyboardInterrupt before its kernel is killed.
+const softInterrupt = 2 * time.Second
+
+// Exec runs one cell. Cells that come while one runs wait for their turn, as long as their context
+// allows. The kernel lives on unless ctx ended the cell or Outcome.Ended says otherwise.
+func (k *Kernel) Exec(ctx context.Context, c Cell) (*Outcome, error) {
+	select {
+	case k.busy <- struct{}{}:
+		defer func() { <-k.busy }()
+	case <-k.ended:
+		return nil, k.failure
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if k.dead() {
+		return nil, k.failure
+	}
+	code, err := cellCode(c)
+	if err != nil {
+		return nil, err
+	}
+	k.count.Add(1)
+	k.stdout.attach(c.Stdout, c.Keep)
+	k.stderr.attach(c.Stderr, c.Keep)
+	o, err := k.run(ctx, k.encode(c, code), c.Soft)
+	out, errs := k.stdout.detach(), k.stderr.detach()
+	if o == nil {
+		k.count.Add(-1)
+		return nil, err
+	}
+	k.dir = c.Dir
+	o.Stdout, o.Stderr = out, errs
+	return o, err
+}
+
+// dead tells whether the kernel is known to have ended.
+func (k *Kernel) dead() bool {
+	select {
+	case <-k.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// cellCode is what a cell runs. A file of the environment is only for scripts of their own.
+func cellCode(c Cell) ([]byte, error) {
+	if c.File == "" {
+		return c.Code, nil
+	}
+	return nil, fmt.Errorf("run %s as a cell: %w: the code of a cell comes with it", c.File, errors.ErrUnsupported)
+}
+
+// encode makes the message of a cell.
+func (k *Kernel) encode(c Cell, code []byte) []byte {
+	b := fields.Append(nil, "type", "cell")
+	b = fields.Append(b, "code", string(code))
+	for _, home := range []string{c.Dir, k.home, k.process.Staging} { // the first that is there
+		if home != "" {
+			b = fields.Append(b, "home", home)
+		}
+	}
+	for _, arg := range c.Args {
+		b = fields.Append(b, "arg", arg)
+	}
+	if c.Dir != "" && c.Dir != k.dir {
+		b = fields.Append(b, "dir", c.Dir)
+	}
+	if c.Display {
+		b = fields.AppendInt(b, "display", 1)
+	}
+	if c.ToolsChanged {
+		b = fields.AppendInt(b, "tools_changed", 1)
+	}
+	return b
+}
+
+// run sends the cell and waits for its end, or the kernel's, or ctx's.
+func (k *Kernel) run(ctx context.Context, message []byte, soft bool) (*Outcome, error) {
+	k.work.Go(func() { _ = send(k.control, message) }) // one that cannot take it has ended, or is about to
+	select {
+	case m := <-k.messages:
+		return k.done(m)
+	case <-k.ended:
+	case <-ctx.Done():
+		return k.stop(ctx, soft)
+	}
+	select {
+	case m := <-k.messages: // it ended after its cell did
+		return k.done(m)
+	default:
+		return k.died()
+	}
+}
+
+// done is how a cell ended that came to its end. A message that does not fit was made up by the
+// cell: its kernel cannot be trusted with another.
+func (k *Kernel) done(m fields.Fields) (*Outcome, error) {
+	if m.Text("type") != "done" || m.Int("cell") != k.count.Load() {
+		k.kill(context.Background())
+		<-k.ended
+		return k.died()
+	}
+	if dir := m.Text("refused"); dir != "" { // nothing of the cell has run
+		return nil, fmt.Errorf("go to %s: %w", dir, fs.ErrNotExist)
+	}
+	o := &Outcome{Delivered: true, Exited: m.Int("exited") != 0, Moved: m.Text("moved")}
+	if code := int(m.Int("code")); code != 0 {
+		o.Exit = &backend.ExitError{Code: code}
+	}
+	return o, nil
+}
+
+// died is how a cell ended that took its kernel with it, or that was lost with its environment.
+func (k *Kernel) died() (*Outcome, error) {
+	o := &Outcome{Ended: true, Survivors: k.survivors()}
+	if errors.Is(k.failure, backend.ErrUnavailable) || errors.Is(k.failure, net.ErrClosed) {
+		return o, k.failure
+	}
+	var exit *backend.ExitError
+	if errors.As(k.failure, &exit) && exit.Signal != 0 {
+		o.Exit = exit
+	}
+	return o, nil
+}
+
+// survivors names what could not be ended. A process whose end was never told has none to tell.
+func (k *Kernel) survivors() []string {
+	select {
+	case <-k.over:
+		return k.running.Survivors()
+	default:
+		return nil
+	}
+}
+
+// stop ends a cell whose context has ended: by KeyboardInterrupt, if the kernel may live on and
+// does, else with its whole tree.
+func (k *Kernel) stop(ctx context.Context, soft bool) (*Outcome, error) {
+	cause := context.Cause(ctx)
+	ctx = context.WithoutCancel(ctx)
+	if i := (*Interrupt)(nil); errors.As(cause, &i) {
+		soft = (soft || i.Soft) && !i.Kill
+	}
+	if soft && k.signalled(ctx, backend.Interrupt, softInterrupt) {
+		return &Outcome{}, cause
+	}
+	if how := k.process.stop(cause); how.Grace > 0 {
+		k.signalled(ctx, how.Signal, how.Grace)
+	}
+	k.kill(ctx)
+	return &Outcome{Ended: true, Survivors: k.survivors()}, cause
+}
+
+// signalled sends sig and tells whether the cell ended within the grace and the kernel lives.
+func (k *Kernel) signalled(ctx context.Context, sig backend.Signal, grace time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	_ = k.running.Signal(ctx, sig) // one that cannot be sent is not obeyed either
+	select {
+	case <-k.messages:
+		return true
+	case <-k.ended:
+	case <-ctx.Done():
+	}
+	return false
+}
