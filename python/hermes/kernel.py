@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import]
 import ast
+import io
 import linecache
 import os
 import sys
 import traceback
-from importlib.util import decode_source
 
-from . import frames
+from . import cellcode, frames
 from .definitions import Definitions
 from .scratch import remove_tree
 from .streams import Streams, high_copy
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _CONTROL = 3
 _LENGTH = 4
+_LIBRARY = __file__[: -len("kernel.py")]
 
 
 class Control:
@@ -160,16 +161,13 @@ class Kernel:
     def _compile(self, source: bytes, name: str, display: bool) -> CodeType:
         """Compiles a cell, and lets tracebacks, inspect and workers find its source. With display
         the values of expressions are shown, as the interactive interpreter does."""
-        text = decode_source(source)
-        tree = compile(source, name, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
-        assert isinstance(tree, ast.Module)
+        text = cellcode.decode(source, name)
+        lines = io.StringIO(text).readlines()  # splitlines would end one at a form feed too
         # Without a modification time the entry is never checked against a file.
-        linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+        linecache.cache[name] = (len(text), None, lines, name)
+        tree = cellcode.parse(text, name)
         self._definitions.add(tree, text)
-        if display:
-            shown = ast.Interactive(body=tree.body)
-            return compile(shown, name, "single", dont_inherit=True)  # type: ignore[no-any-return]
-        return compile(tree, name, "exec", dont_inherit=True)  # type: ignore[no-any-return]
+        return cellcode.build(ast.Interactive(body=tree.body) if display else tree, name, lines)
 
     def _run(self, message: frames.Fields) -> int:
         """Runs a cell and returns its exit code."""
@@ -229,7 +227,7 @@ def _exit_code(e: SystemExit) -> int:
 
 
 def _ours(trace: TracebackType) -> bool:
-    return trace.tb_frame.f_code.co_filename == __file__
+    return trace.tb_frame.f_code.co_filename.startswith(_LIBRARY)
 
 
 def _report(e: BaseException) -> None:
