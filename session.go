@@ -27,15 +27,16 @@ type session struct {
 
 	// Under the set's mu.
 	users             int // cells that run or wait
+	limit             int // how many kernels the last caller allows; 0: any number
 	started, lastUsed time.Time
-	timer             func() bool             // stops the timer that ends the idle kernel; nil: none
-	running           *running                // the cell that runs; nil: none does
-	resetting         bool                    // the state goes when that cell ends
-	opening           bool                    // a world is on its way
-	world             *world                  // nil: none; written by who has the turn, too
-	spills            []string                // the full texts of earlier cells' outputs
-	lost              Loss                    // why the state is gone, until a cell has told it
-	asked             bool                    // a reset was asked for, until a cell has told it
+	timer             func() bool // stops the timer that ends the idle kernel; nil: none
+	running           *running    // the cell that runs; nil: none does
+	resetting         bool        // the state goes when that cell ends
+	opening           bool        // a world is on its way
+	world             *world      // nil: none; written by who has the turn, too
+	spills            []string    // the full texts of earlier cells' outputs
+	lost              Loss        // why the state is gone, until a cell has told it
+	asked             bool        // a reset was asked for, until a cell has told it
 }
 
 // running is a cell that runs.
@@ -43,6 +44,7 @@ type running struct {
 	ctx    context.Context //nolint:containedctx // tells whether the cell has been told to end
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when it has ended
+	calls  []*session    // those in which programs of the cell run cells; under the set's mu
 }
 
 func newSession(set *Sessions, name string) *session {
@@ -90,7 +92,7 @@ func (x *session) yield() { <-x.turn }
 func (x *session) begin(ctx context.Context, cancel context.CancelCauseFunc, spills []string) []string {
 	x.set.mu.Lock()
 	defer x.set.mu.Unlock()
-	x.running = &running{ctx, cancel, make(chan struct{})}
+	x.running = &running{ctx: ctx, cancel: cancel, done: make(chan struct{})}
 	return slices.Concat(spills, x.spills)
 }
 
@@ -264,7 +266,7 @@ func (x *session) ready(ctx context.Context, o Options) (*world, error) {
 	}
 	x.open(true)
 	defer x.open(false)
-	x.set.trim(o.Settings.MaxSessionKernels)
+	x.set.trim(x)
 	w, err := openWorld(ctx, o, x.set.log)
 	if err != nil {
 		return nil, err

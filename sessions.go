@@ -87,11 +87,11 @@ func (s *Sessions) cell(ctx context.Context, name string, o Options, r *run, res
 		return err
 	}
 	r.described = describe(o, t)
-	x, err := s.enter(name)
+	x, by, err := s.enter(name, o)
 	if err != nil {
 		return err
 	}
-	defer s.leave(x, o)
+	defer s.leave(x, by, o)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(x.life, func() { cancel(context.Cause(x.life)) })()
@@ -120,19 +120,23 @@ func (r *run) conclude(o Options, err error) *Result {
 	return res
 }
 
-// enter finds or makes a session and counts a cell in.
-func (s *Sessions) enter(name string) (*session, error) {
+// enter finds or makes a session and counts a cell in. By is the cell that calls, nil if none does.
+func (s *Sessions) enter(name string, o Options) (x *session, by *running, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, fmt.Errorf("session %s: %w", name, net.ErrClosed)
+		return nil, nil, fmt.Errorf("session %s: %w", name, net.ErrClosed)
 	}
-	x := s.find(name)
+	x, by = s.find(name), s.caller(o)
+	if err := by.call(x); err != nil {
+		return nil, nil, err
+	}
 	x.users++
+	x.limit = o.Settings.MaxSessionKernels
 	x.lastUsed = s.clock.Now()
 	x.stopTimer()
 	s.runs.Add(1)
-	return x, nil
+	return x, by, nil
 }
 
 // remember has later cells of a session read a file with the full text of an output.
@@ -155,9 +159,10 @@ func (s *Sessions) find(name string) *session {
 }
 
 // leave counts a cell out. The last one sets the time from which the session is idle.
-func (s *Sessions) leave(x *session, o Options) {
+func (s *Sessions) leave(x *session, by *running, o Options) {
 	defer s.runs.Done()
 	s.mu.Lock()
+	by.returned(x)
 	x.users--
 	x.lastUsed = s.clock.Now()
 	if idle := o.Settings.KernelIdleTimeout; x.users == 0 && x.world != nil && idle > 0 && !s.closed {
@@ -165,32 +170,36 @@ func (s *Sessions) leave(x *session, o Options) {
 		x.timer = s.clock.AfterFunc(idle, x.reap)
 	}
 	s.mu.Unlock()
-	s.trim(o.Settings.MaxSessionKernels)
+	s.trim(x)
 }
 
-// trim ends the kernels that were least recently used until no more than limit are left. Busy ones
-// are spared, also if then there are more.
-func (s *Sessions) trim(limit int) {
-	if limit <= 0 {
-		return
-	}
-	for _, x := range s.surplus(limit) {
+// trim ends the kernels that were least recently used until no more are left than may be. Busy ones
+// are spared, and that of the session which was used just now, also if then there are more: a kernel
+// that had to be one too many lives until another one is idle.
+func (s *Sessions) trim(now *session) {
+	for _, x := range s.surplus(now) {
+		s.log.Info("session evicted", "session", x.name)
 		x.drop(LostEvicted)
 		x.yield()
 	}
 }
 
 // surplus are the sessions to evict. The caller has the turn of each.
-func (s *Sessions) surplus(limit int) []*session {
+func (s *Sessions) surplus(now *session) []*session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var idle, victims []*session
-	live := 0
+	live, limit := 0, 0
 	for _, x := range s.byName {
-		if x.world != nil || x.opening {
-			live++
+		if x.world == nil && !x.opening {
+			continue
 		}
-		if x.world != nil && x.users == 0 {
+		if x.limit <= 0 {
+			return nil
+		}
+		live++
+		limit = max(limit, x.limit) // whoever allows fewer must not end what others keep
+		if x.world != nil && x.users == 0 && x != now {
 			idle = append(idle, x)
 		}
 	}

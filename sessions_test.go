@@ -334,6 +334,46 @@ func TestSessionsEviction(t *testing.T) {
 	}
 }
 
+// A kernel that had to be one too many, for all others were busy, lives on when its cell has ended. It
+// is the next to go when another one is idle.
+func TestSessionsOneTooMany(t *testing.T) {
+	c := newCells(t, "local")
+	c.options.Settings.MaxSessionKernels = 1
+	running := c.begin(t.Context(), "busy", "print('on', flush=True)\nimport time\nwhile not __import__('os').path.exists('go'): time.sleep(.01)")
+	c.prints("more", "x = 1", "")
+	c.state(c.prints("more", "print(x)", "1\n"), hermes.KernelState{Session: "more", ExecutionCount: 2, Reused: true})
+	c.prints("more", "open('go', 'w')", "")
+	if r := <-running; r.Status != hermes.Success || r.Kernel.Ended {
+		t.Errorf("%s: %s, %+v", r.Status, r.Error, r.Kernel)
+	}
+	if c.pid("busy") == 0 || c.pid("more") != 0 {
+		t.Errorf("%+v", c.set.List())
+	}
+	c.state(c.run("more", "1"), hermes.KernelState{Session: "more", ExecutionCount: 1, StateLost: true, Reason: hermes.LostEvicted})
+}
+
+// A caller who allows fewer kernels does not end what others keep.
+func TestSessionsLimitsDiffer(t *testing.T) {
+	c := newCells(t, "local")
+	c.options.Settings.MaxSessionKernels = 3
+	few := c.options
+	few.Settings.MaxSessionKernels = 1
+	c.prints("a", "x = 1", "")
+	c.in(few, "b", "x = 1")
+	c.in(few, "c", "x = 1")
+	if c.pid("a") == 0 || c.pid("b") == 0 || c.pid("c") == 0 {
+		t.Errorf("%+v", c.set.List())
+	}
+	c.in(few, "d", "x = 1")
+	if c.pid("a") != 0 || c.pid("d") == 0 { // a is the least recently used, and took its limit along
+		t.Errorf("%+v", c.set.List())
+	}
+	c.in(few, "d", "x = 1")
+	if c.pid("b") != 0 || c.pid("c") != 0 || c.pid("d") == 0 {
+		t.Errorf("%+v", c.set.List())
+	}
+}
+
 // B048 P139 P153: the kernel is killed in the middle of a cell, and between two.
 func TestSessionsKernelKilled(t *testing.T) {
 	for _, name := range []string{"local", "pipe"} {

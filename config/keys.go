@@ -158,7 +158,7 @@ func executionKeys() []key {
 		}, duration(1), seconds, func(s *Settings) *time.Duration { return &s.KernelIdleTimeout }),
 		scalar(key{
 			name: "code_execution.max_session_kernels", want: "count", example: "8",
-			help: "sessions that are kept; the least recently used one ends for a new one",
+			help: "kernels that live at a time; the least recently used idle one ends for a new one, and of several callers the largest count holds",
 		}, whole(1000), strconv.Itoa, func(s *Settings) *int { return &s.MaxSessionKernels }),
 		scalar(key{
 			name: "code_execution.on_timeout", want: "`kill` or `interrupt`", example: "interrupt",
