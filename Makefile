@@ -5,7 +5,6 @@ GOLANGCI := bin/golangci-lint-v2.15.0
 GOFUMPT := bin/gofumpt-v0.12.0
 GOTESTSUM := bin/gotestsum-v1.13.0
 FUZZTIME ?= 20s
-IMAGE ?= hermes-exec/python:3
 
 .PHONY: help build image test bench fuzz lint demo
 help: ## list these targets
@@ -14,8 +13,8 @@ help: ## list these targets
 build: ## build bin/hermes-exec
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/hermes-exec
 
-image: ## build IMAGE (hermes-exec/python:3) with Dockerfile.python, without a registry if need be
-	@.ci/image $(IMAGE)
+image: ## build the image hermes-exec/python:3, without a registry if need be
+	@.ci/image hermes-exec/python:3
 
 demo: build ## run a real script with real tools on this tree
 	@.ci/need python3
