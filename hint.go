@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hermes-exec/hermes-exec/config"
 	"github.com/hermes-exec/hermes-exec/tool"
@@ -52,8 +53,14 @@ func hint(e evidence) string {
 	return ""
 }
 
+// lazily is an expression that is compiled when it is needed: few runs end with a hint, and every
+// start of the program would pay for it.
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
 // lastLine matches the last line of a traceback.
-var lastLine = regexp.MustCompile(`^([A-Za-z_][\w.]*)(?:: (.*))?$`)
+var lastLine = lazily(`^([A-Za-z_][\w.]*)(?:: (.*))?$`)
 
 // exception finds the exception that ended a script: the last line of stderr, if a traceback or the
 // place of a syntax error stands before it.
@@ -63,7 +70,7 @@ func exception(stderr string) raised {
 	if i < 0 || !strings.Contains(text[:i+1], "  File \"") {
 		return raised{}
 	}
-	m := lastLine.FindStringSubmatch(strings.TrimRight(text[i+1:], "\r"))
+	m := lastLine().FindStringSubmatch(strings.TrimRight(text[i+1:], "\r"))
 	if m == nil {
 		return raised{}
 	}
@@ -80,17 +87,17 @@ func silent(e evidence) string {
 }
 
 var (
-	noImport    = regexp.MustCompile(`^cannot import name '([^']+)' from '?hermes_tools\b`)
-	noAttribute = regexp.MustCompile(`^module 'hermes_tools' has no attribute '([^']+)'`)
-	noName      = regexp.MustCompile(`^(?:global )?name '([^']+)' is not defined`)
-	noModule    = regexp.MustCompile(`^No module named '([^']+)'`)
+	noImport    = lazily(`^cannot import name '([^']+)' from '?hermes_tools\b`)
+	noAttribute = lazily(`^module 'hermes_tools' has no attribute '([^']+)'`)
+	noName      = lazily(`^(?:global )?name '([^']+)' is not defined`)
+	noModule    = lazily(`^No module named '([^']+)'`)
 )
 
 // missingTool: hermes_tools does not have what the script wants of it.
 func missingTool(e evidence, x raised) string {
-	m := noImport.FindStringSubmatch(x.message)
+	m := noImport().FindStringSubmatch(x.message)
 	if m == nil {
-		m = noAttribute.FindStringSubmatch(x.message)
+		m = noAttribute().FindStringSubmatch(x.message)
 	}
 	if m == nil {
 		return ""
@@ -104,7 +111,7 @@ func missingTool(e evidence, x raised) string {
 // missingName: a tool or a helper is used without having been imported, or under a name that is
 // nearly right.
 func missingName(e evidence, x raised) string {
-	m := noName.FindStringSubmatch(x.message)
+	m := noName().FindStringSubmatch(x.message)
 	switch {
 	case x.kind != "NameError" || m == nil:
 		return ""
@@ -123,7 +130,7 @@ func missingName(e evidence, x raised) string {
 
 // missingModule: a module is not there.
 func missingModule(e evidence, x raised) string {
-	m := noModule.FindStringSubmatch(x.message)
+	m := noModule().FindStringSubmatch(x.message)
 	if x.kind != "ModuleNotFoundError" || m == nil {
 		return ""
 	}
@@ -186,7 +193,7 @@ func failedCall(e evidence, x raised) string {
 }
 
 // textMistakes match what Python says when a dict is treated as a string.
-var textMistakes = regexp.MustCompile(`^(?:'dict' object has no attribute '(?:` +
+var textMistakes = lazily(`^(?:'dict' object has no attribute '(?:` +
 	`split|splitlines|strip|lstrip|rstrip|startswith|endswith|lower|upper|replace|find|rfind|index|encode|join|partition|rpartition|count|format|isdigit|title` +
 	`)'|the JSON object must be str, bytes or bytearray, not dict` +
 	`|expected string or bytes-like object(?:, got 'dict')?$` +
@@ -202,7 +209,7 @@ func resultAsText(e evidence, x raised) string {
 	default:
 		return ""
 	}
-	if e.made == 0 || !textMistakes.MatchString(x.message) {
+	if e.made == 0 || !textMistakes().MatchString(x.message) {
 		return ""
 	}
 	return `Tools return dicts, not strings: take the text out by its key, as in read_file(p)["content"] or terminal(c)["output"].`

@@ -3,7 +3,6 @@ package tool
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -37,7 +36,7 @@ func CheckSpec(s Spec) error {
 // tools that start scripts and agents: a script could go around every limit with them.
 func checkName(name string) error {
 	switch {
-	case !regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`).MatchString(name):
+	case !wellFormed(name):
 		return errNoName
 	case isKeyword(name):
 		return errors.New("the name is a Python keyword")
@@ -47,6 +46,17 @@ func checkName(name string) error {
 		return errors.New("the name is taken in hermes_tools")
 	}
 	return nil
+}
+
+// wellFormed says whether name is made of ASCII letters, digits and underscores, the first a letter.
+func wellFormed(name string) bool {
+	for i, c := range []byte(name) {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !letter && (i == 0 || c != '_' && (c < '0' || '9' < c)) {
+			return false
+		}
+	}
+	return name != ""
 }
 
 // hidden says whether a function of that name would hide what the stub has, or what its runtime uses

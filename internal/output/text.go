@@ -3,19 +3,22 @@ package output
 import (
 	"bytes"
 	"regexp"
+	"sync"
 	"unicode/utf8"
 )
 
 // escapes are the sequences that steer a terminal: CSI, OSC, the other strings, and the short ones.
 // A string without an end is not allowed to swallow the rest of a text: then only its ESC goes.
-var escapes = regexp.MustCompile(`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]` +
-	`|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)` +
-	`|\x1b[PX^_][^\x1b\n]*\x1b\\` +
-	`|\x1b[ -/]*[0-OQ-WYZ\\` + "`" + `-~]` +
-	`|\x1b`)
+var escapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]` +
+		`|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)` +
+		`|\x1b[PX^_][^\x1b\n]*\x1b\\` +
+		`|\x1b[ -/]*[0-OQ-WYZ\\` + "`" + `-~]` +
+		`|\x1b`)
+})
 
 // StripEscapes removes the sequences that steer a terminal.
-func StripEscapes(text string) string { return escapes.ReplaceAllString(text, "") }
+func StripEscapes(text string) string { return escapes().ReplaceAllString(text, "") }
 
 // escapeSpans finds the escape sequences in p.
 func escapeSpans(p []byte) []span {
@@ -23,7 +26,7 @@ func escapeSpans(p []byte) []span {
 		return nil
 	}
 	var found []span
-	for _, at := range escapes.FindAllIndex(p, -1) {
+	for _, at := range escapes().FindAllIndex(p, -1) {
 		found = append(found, span{at[0], at[1]})
 	}
 	return found
