@@ -48,8 +48,8 @@ class Agent:
         }  # type: Dict[int, Callable[[int, frames.Fields], Stream]]
         self._shares = {}  # type: Dict[int, Share]
 
-    def greet(self, hello: bytes) -> None:
-        self._out.send(frames.HELLO, 0, hello)
+    def greet(self, greeting: bytes, hello: bytes) -> None:
+        self._out.say(greeting + frames.frame(frames.HELLO, 0, hello))
 
     def run(self) -> None:
         os.set_blocking(self._stdin, False)
@@ -262,9 +262,8 @@ def main(greeting: bytes, temp: str, scratch: str, library: str, lease: float) -
     sockets = socket_dir(scratch)
     ours = [os.fsencode(path) for path in (scratch, sockets)]
     try:
-        os.write(stdout, greeting)
         agent = Agent(stdin, stdout, ours, lease)
-        agent.greet(frames.encode(facts.hello(temp, scratch, library, sockets)))
+        agent.greet(greeting, frames.encode(facts.hello(temp, scratch, library, sockets)))
         own(scratch)  # now that the host need not wait for it
         tree.hide()
         tree.become_subreaper()

@@ -118,7 +118,11 @@ class Out:
         widen(fd)
 
     def send(self, kind: int, stream: int, payload: bytes = b"", channel: int = 0) -> None:
-        self._queue.append(memoryview(frames.HEADER.pack(kind, channel, stream, len(payload)) + payload))
+        self.say(frames.frame(kind, stream, payload, channel))
+
+    def say(self, data: bytes) -> None:
+        """Sends bytes as they are."""
+        self._queue.append(memoryview(data))
         if len(self._queue) == 1:
             self.flush()
 
