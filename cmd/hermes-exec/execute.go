@@ -40,10 +40,7 @@ func (a *app) execute(ctx context.Context, o hermes.Options, s hermes.Script, ou
 	}
 	out.finish(r)
 	a.logRun(r)
-	if status := r.ExitStatus(); status != 0 {
-		return statusError(status)
-	}
-	return nil
+	return exitWith(r)
 }
 
 // logRun records how a run ended: nothing of what it ran or printed.

@@ -26,6 +26,14 @@ type statusError int
 // Error is not shown to anybody.
 func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
+// exitWith is the exit status of a result that was shown.
+func exitWith(r *hermes.Result) error {
+	if status := r.ExitStatus(); status != 0 {
+		return statusError(status)
+	}
+	return nil
+}
+
 // usageError is a mistake of the caller.
 type usageError struct{ text string }
 

@@ -25,8 +25,11 @@ type terminal struct {
 	seen bytes.Buffer // what it has shown since the last expect
 }
 
-// onTerminal starts a program on a new terminal.
-func onTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
+// usualSize is that of a terminal which knows it.
+var usualSize = unix.Winsize{Row: 24, Col: 80}
+
+// onTerminal starts a program on a new terminal of that kind and size.
+func onTerminal(t *testing.T, cmd *exec.Cmd, kind string, size unix.Winsize) *terminal {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -38,7 +41,7 @@ func onTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
 		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
 	}
 	if err == nil {
-		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80})
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &size)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -48,6 +51,7 @@ func onTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
 		t.Skip(err)
 	}
 	defer slave.Close()
+	cmd.Env = append(cmd.Env, "TERM="+kind)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
@@ -101,7 +105,7 @@ func (m *terminal) write(keys string) {
 // A person types: blocks, Ctrl-C in a cell and at the prompt, the history, Ctrl-D.
 func TestReplOnATerminal(t *testing.T) {
 	s := newShell(t)
-	m := onTerminal(t, s.withTerm(s.command("repl")))
+	m := onTerminal(t, s.command("repl"), "xterm", usualSize)
 	m.expect(">>> ")
 	m.write("x = 20\r")
 	m.expect(">>> ")
@@ -140,7 +144,143 @@ func TestReplOnATerminal(t *testing.T) {
 	}
 }
 
-func (s *shell) withTerm(cmd *exec.Cmd) *exec.Cmd {
-	cmd.Env = append(cmd.Env, "TERM=xterm")
-	return cmd
+// ends waits for the program and fails the test unless it ends with that status and leaves the
+// terminal as a shell wants it.
+func (m *terminal) ends(status int) {
+	m.t.Helper()
+	if err := m.cmd.Wait(); m.cmd.ProcessState.ExitCode() != status {
+		m.t.Errorf("%v, want exit status %d; last shown: %q", err, status, m.shown())
+	}
+	mode, err := unix.IoctlGetTermios(int(m.master.Fd()), unix.TCGETS)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	const shell = unix.ICANON | unix.ECHO | unix.ISIG | unix.IEXTEN
+	if mode.Lflag&shell != shell || mode.Iflag&unix.ICRNL == 0 {
+		m.t.Errorf("the terminal is left with lflag %o, iflag %o", mode.Lflag, mode.Iflag)
+	}
+}
+
+func (m *terminal) shown() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.seen.String()
+}
+
+// A terminal that does not know its size has history all the same.
+func TestReplOnATerminalWithoutSize(t *testing.T) {
+	s := newShell(t)
+	m := onTerminal(t, s.command("repl"), "xterm-256color", unix.Winsize{})
+	m.expect(">>> ")
+	m.write("print('a' + 'b')\r")
+	m.expect("ab\r\n")
+	m.expect(">>> ")
+	m.write("\x1b[A\r")
+	m.expect("ab\r\n")
+	m.expect(">>> ")
+	m.write("\x04")
+	m.ends(0)
+}
+
+// Where there is no editor a person can type all the same: prompts, an empty line that ends a block,
+// Ctrl-C at the prompt and in a cell, Ctrl-D.
+func TestReplOnADumbTerminal(t *testing.T) {
+	for _, kind := range []string{"dumb", ""} {
+		t.Run("TERM="+kind, func(t *testing.T) {
+			s := newShell(t)
+			m := onTerminal(t, s.command("repl"), kind, usualSize)
+			m.expect(">>> ")
+			m.write("if True:\r")
+			m.expect("... ")
+			m.write("  print('a' + 'b')\r")
+			m.expect("... ")
+			m.write("\r")
+			m.expect("ab\r\n")
+			m.expect(">>> ")
+			m.write("def f(:\r")
+			m.expect("... ")
+			m.write("half a line\x03")
+			m.expect(">>> ")
+			m.write("import time; print('be' + 'gun'); time.sleep(600)\r")
+			m.expect("begun")
+			m.write("\x03")
+			m.expect("KeyboardInterrupt")
+			m.expect(">>> ")
+			m.write("print('still', 40 + 2)\r")
+			m.expect("still 42")
+			m.expect(">>> ")
+			m.write("\x04")
+			m.ends(0)
+		})
+	}
+}
+
+// With stdout elsewhere the prompts are on the terminal, and what the cells print is not.
+func TestReplOnATerminalWithOutputElsewhere(t *testing.T) {
+	s := newShell(t)
+	command := s.command()
+	shell := exec.Command("/bin/sh", "-c", `exec "$0" repl > out`, command.Path)
+	shell.Dir, shell.Env = command.Dir, command.Env
+	m := onTerminal(t, shell, "xterm", usualSize)
+	m.expect(">>> ")
+	m.write("print('a' + 'b')\r")
+	m.expect(">>> ")
+	m.write("\x04")
+	m.ends(0)
+	if out, err := os.ReadFile(s.dir + "/out"); err != nil || string(out) != "ab\n" {
+		t.Errorf("out %q, %v", out, err)
+	}
+}
+
+// A cell that ends itself ends the repl, with its status; an exception does not.
+func TestReplExit(t *testing.T) {
+	for code, status := range map[string]int{
+		"exit": 0, "quit()": 0, "exit(3)": 3, "import sys; sys.exit('bye')": 1, "raise SystemExit": 0,
+		"for i in range(9):\r  exit(i + 4)\r": 4,
+	} {
+		t.Run(code, func(t *testing.T) {
+			s := newShell(t)
+			m := onTerminal(t, s.command("repl"), "xterm", usualSize)
+			m.expect(">>> ")
+			m.write("1/0\r")
+			m.expect("ZeroDivisionError")
+			m.expect(">>> ")
+			m.write(code + "\r")
+			m.ends(status)
+		})
+	}
+}
+
+// A signal that ends programs ends a repl, in a cell too, and the terminal is as it was.
+func TestReplEndedBySignal(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		for _, kind := range []string{"xterm", "dumb"} {
+			t.Run(fmt.Sprintf("%v/%s", sig, kind), func(t *testing.T) {
+				s := newShell(t)
+				m := onTerminal(t, s.command("repl"), kind, usualSize)
+				m.expect(">>> ")
+				m.write("half a li")
+				m.expect("half a li")
+				m.signal(sig)
+				m.ends(exitInterrupted)
+			})
+		}
+		t.Run(fmt.Sprintf("%v/in a cell", sig), func(t *testing.T) {
+			s := newShell(t)
+			m := onTerminal(t, s.command("repl"), "xterm", usualSize)
+			m.expect(">>> ")
+			m.write("import time; print('be' + 'gun'); time.sleep(600)\r")
+			m.expect("begun")
+			m.signal(sig)
+			m.expect("KeyboardInterrupt")
+			m.ends(exitInterrupted)
+		})
+	}
+}
+
+func (m *terminal) signal(sig syscall.Signal) {
+	m.t.Helper()
+	if err := m.cmd.Process.Signal(sig); err != nil {
+		m.t.Fatal(err)
+	}
 }

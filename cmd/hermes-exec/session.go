@@ -149,7 +149,7 @@ func (a *app) runCell(c *cli.Context, loaded *config.Loaded, session string, s *
 		return err
 	}
 	cell.Script, cell.Reset = s.Script, a.isOn(c, "reset")
-	return a.show(c.Context, client, cell, out)
+	return exitWith(a.show(c.Context, client, cell, out))
 }
 
 // load reads FILE: the code of a cell travels with it.
@@ -171,7 +171,7 @@ func (s *script) load() error {
 
 // show runs a cell and shows it. The first signal interrupts it, which still ends with a result; the
 // second kills it at once.
-func (a *app) show(ctx context.Context, in cells, cell server.Cell, out sink) error {
+func (a *app) show(ctx context.Context, in cells, cell server.Cell, out sink) *hermes.Result {
 	kill := make(chan struct{})
 	cell.Kill = kill
 	ctx, stop := a.interrupts(ctx, sync.OnceFunc(func() { close(kill) }))
@@ -180,15 +180,12 @@ func (a *app) show(ctx context.Context, in cells, cell server.Cell, out sink) er
 }
 
 // showUnder runs a cell and shows it. Signals are the caller's.
-func (a *app) showUnder(ctx context.Context, in cells, cell server.Cell, out sink) error {
+func (a *app) showUnder(ctx context.Context, in cells, cell server.Cell, out sink) *hermes.Result {
 	out.attach(&cell.Script)
 	r := in.Run(ctx, cell)
 	out.finish(r)
 	a.logRun(r)
-	if status := r.ExitStatus(); status != 0 {
-		return statusError(status)
-	}
-	return nil
+	return r
 }
 
 // sessionClient is the client for commands that need no settings.

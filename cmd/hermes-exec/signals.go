@@ -58,6 +58,27 @@ func (a *app) interrupts(parent context.Context, kill func()) (ctx context.Conte
 	}
 }
 
+// until returns a context that ends at the first of these signals, as one of interrupts does. Stop
+// ends the watch and waits for it.
+func until(parent context.Context, list []os.Signal) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, list...)
+	done := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		if await(done, signals) {
+			cancel(&hermes.Interrupt{})
+		}
+	})
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		watch.Wait()
+		cancel(nil)
+	}
+}
+
 // await tells whether a signal came before done was closed.
 func await(done <-chan struct{}, signals <-chan os.Signal) bool {
 	select {
@@ -83,10 +104,13 @@ func quitTerminates() {
 }
 
 // stopSignals are the signals that end a run. SIGINT is taken even where it was ignored at the start
-// (a shell does that for its background jobs), because whoever sends it means this program; an
+// (a shell does that for its background jobs), because whoever sends it means this program.
+func stopSignals() []os.Signal { return append(endSignals(), os.Interrupt) }
+
+// endSignals are those of them that mean the whole program and not what it does at the moment. An
 // ignored SIGHUP is the wish of nohup.
-func stopSignals() []os.Signal {
-	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+func endSignals() []os.Signal {
+	list := []os.Signal{syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
 		list = append(list, syscall.SIGHUP)
 	}
