@@ -174,14 +174,21 @@ func (a *app) each(ctx context.Context, lines lineReader, cell server.Cell, run 
 			last = run(ctx, cell)
 			cell.Reset = false
 		}
-		if last != nil && last.Exited || errors.Is(err, io.EOF) || ctx.Err() != nil {
-			break
-		}
-		if err != nil {
-			return last, usagef("read the input: %v", err)
+		if err != nil || last != nil && last.Exited {
+			return last, inputError(ctx, err)
 		}
 	}
 	return last, nil
+}
+
+// inputError says what is wrong with an input that has ended.
+func inputError(ctx context.Context, err error) error {
+	switch {
+	case err == nil, errors.Is(err, io.EOF), ctx.Err() != nil:
+		return nil
+	default:
+		return usagef("read the input: %v", err)
+	}
 }
 
 // leaves tells whether a cell is one of the ways to leave Python's own prompt.
