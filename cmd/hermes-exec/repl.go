@@ -175,20 +175,18 @@ func (a *app) each(ctx context.Context, lines lineReader, cell server.Cell, run 
 			cell.Reset = false
 		}
 		if err != nil || last != nil && last.Exited {
-			return last, inputError(ctx, err)
+			return last, inputError(err)
 		}
 	}
 	return last, nil
 }
 
 // inputError says what is wrong with an input that has ended.
-func inputError(ctx context.Context, err error) error {
-	switch {
-	case err == nil, errors.Is(err, io.EOF), ctx.Err() != nil:
+func inputError(err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
 		return nil
-	default:
-		return usagef("read the input: %v", err)
 	}
+	return usagef("read the input: %v", err)
 }
 
 // leaves tells whether a cell is one of the ways to leave Python's own prompt.

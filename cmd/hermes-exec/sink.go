@@ -68,7 +68,8 @@ func (s textSink) finish(r *hermes.Result) {
 	}
 }
 
-// tell leaves out an exception and an exit status: Python has told those.
+// tell prints every error but an exception and an exit status of the script's own: Python has told
+// those, or the status does.
 func (s textSink) tell(r *hermes.Result) {
 	if s.app.out.failed() {
 		return // app.finish says what there is to say
@@ -76,7 +77,7 @@ func (s textSink) tell(r *hermes.Result) {
 	if !s.quiet {
 		s.notes(r)
 	}
-	if r.Error != "" && r.ErrorKind != hermes.KindScript {
+	if ownWords := r.ErrorKind == hermes.KindScript && r.ExitCode != nil; r.Error != "" && !ownWords {
 		s.app.complain(r.Error)
 	}
 	if r.Hint != "" && !s.quiet {
