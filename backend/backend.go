@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
+	"os"
 )
 
 // Starter starts processes. It is the one verb from which all others can be derived.
@@ -76,6 +77,9 @@ type Info struct {
 
 	// Env is the environment's own variables, unfiltered, as its processes would inherit them.
 	Env map[string]string
+
+	// Notes are facts that help people to understand what goes on, as doctor shows them.
+	Notes []string
 
 	// Warnings are facts that every result should tell: limits not enforced, candidates passed over.
 	Warnings []string
@@ -170,6 +174,7 @@ type Counts struct {
 // into out/, and tells of one that has lost its reader by an empty file in/end_NAME.
 type Share interface {
 	HostDir() string  // the directory on the host
+	Root() *os.Root   // the same, as it was before the guest could put something else in its place; ends with Close
 	GuestDir() string // the same directory inside the environment
 	Close() error     // removes it on both sides; idempotent
 }

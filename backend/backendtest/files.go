@@ -77,13 +77,20 @@ func putMode(ctx context.Context, e *env) {
 		{0, 0o755},
 		{0o666, 0o666},
 		{0o400, 0o400},
-		{0, 0o400},
-		{0o600, 0o600},
 	} {
 		e.put(ctx, name, "x", step.mode)
 		if got := e.stat(ctx, name)[0].Mode; got != step.want {
 			e.Errorf("put %o: mode is %o, want %o", step.mode, got, step.want)
 		}
+	}
+	// Now it is one that only root may write to.
+	may := e.output(ctx, e.sh(`test -w "$1" && echo yes || echo no`, name)) == "yes\n"
+	err := e.Put(ctx, name, strings.NewReader("y"), 0)
+	if may && err != nil || !may && !errors.Is(err, fs.ErrPermission) {
+		e.Errorf("put over a read-only file: %v, which may be written to: %t", err, may)
+	}
+	if got := e.stat(ctx, name)[0].Mode; got != 0o400 {
+		e.Errorf("the mode of a read-only file is %o afterwards", got)
 	}
 }
 

@@ -55,6 +55,9 @@ func (e *env) send(s backend.Share, name, text string) {
 	if err := os.WriteFile(temp, []byte(text), 0o600); err != nil {
 		e.Fatal(err)
 	}
+	if info, err := os.Stat(dir); err != nil || give(temp, info) != nil {
+		e.Fatalf("give %s to the guest: %v, %v", temp, err, give(temp, info))
+	}
 	if err := os.Rename(temp, filepath.Join(dir, name)); err != nil {
 		e.Fatal(err)
 	}

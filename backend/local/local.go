@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/closing"
 	"github.com/hermes-exec/hermes-exec/internal/guest"
 )
 
@@ -29,7 +30,7 @@ var _ backend.Backend = (*Backend)(nil)
 type Backend struct {
 	*guest.Guest
 	info      backend.Info
-	opened    opened
+	opened    closing.Set
 	pipeCount atomic.Int64
 }
 
@@ -101,7 +102,6 @@ func tryAll(ctx context.Context, cfg Config, list []candidate) (*Backend, error)
 	return nil, wrap("open", noPython(passedOver))
 }
 
-// candidatePatience is how long an interpreter gets that is not the last one. It takes 10 ms where
 // blameless tells whether err is no fault of the interpreter that was tried.
 func blameless(err error) bool {
 	if refused := (*guest.RefusedError)(nil); errors.As(err, &refused) {
@@ -110,6 +110,7 @@ func blameless(err error) bool {
 	return errors.Is(err, backend.ErrExhausted)
 }
 
+// candidatePatience is how long an interpreter gets that is not the last one. It takes 10 ms where
 // nothing is wrong, and seconds on a network file system.
 const candidatePatience = 10 * time.Second
 
@@ -160,7 +161,7 @@ func (b *Backend) Info() backend.Info { return b.info }
 // What an agent that was killed has left is removed here.
 func (b *Backend) Close() error {
 	lost := b.Err() != nil && !errors.Is(b.Err(), net.ErrClosed)
-	err := errors.Join(b.Guest.Close(), b.opened.close())
+	err := errors.Join(b.Guest.Close(), b.opened.Close())
 	if lost {
 		endMarked(b.info.Scratch)
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -35,8 +34,8 @@ func (b *Backend) Listen(ctx context.Context, network, address string) (net.List
 	if err := prove(ctx, l); err != nil {
 		return nil, wrap(op, errors.Join(err, l.Close()))
 	}
-	ours := &listener{l, &b.opened}
-	if err := b.opened.add(ours); err != nil {
+	ours, err := b.opened.Listener(l)
+	if err != nil {
 		return nil, wrap(op, err)
 	}
 	return ours, nil
@@ -72,6 +71,7 @@ func prove(ctx context.Context, l net.Listener) error {
 // share is a plain directory: both sides are on the same machine.
 type share struct {
 	dir    string
+	root   *os.Root
 	remove func() error
 }
 
@@ -90,23 +90,27 @@ func (b *Backend) Share(_ context.Context, dir string) (backend.Share, error) {
 		return nil, wrap("share "+dir, err)
 	}
 	path, err := os.MkdirTemp(dir, "spool")
-	if err == nil {
-		err = errors.Join(os.Mkdir(filepath.Join(path, "in"), 0o700), os.Mkdir(filepath.Join(path, "out"), 0o700))
-	}
 	if err != nil {
 		return nil, wrap("share "+dir, err)
 	}
 	s := &share{dir: path}
+	if s.root, err = os.OpenRoot(path); err == nil {
+		err = errors.Join(s.root.Mkdir("in", 0o700), s.root.Mkdir("out", 0o700))
+	}
+	if err != nil {
+		return nil, wrap("share "+dir, errors.Join(err, os.RemoveAll(path)))
+	}
 	s.remove = sync.OnceValue(func() error {
-		b.opened.remove(s)
-		return os.RemoveAll(path)
+		b.opened.Remove(s)
+		return errors.Join(s.root.Close(), os.RemoveAll(path))
 	})
-	if err := b.opened.add(s); err != nil {
+	if err := b.opened.Add(s); err != nil {
 		return nil, wrap("share "+dir, err)
 	}
 	return s, nil
 }
 
 func (s *share) HostDir() string  { return s.dir }
+func (s *share) Root() *os.Root   { return s.root }
 func (s *share) GuestDir() string { return s.dir }
 func (s *share) Close() error     { return s.remove() }

@@ -87,7 +87,7 @@ func (b *Backend) pipe(w io.Writer, k *backend.Keep) (*pipe, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p, b.opened.add(p)
+	return p, b.opened.Add(p)
 }
 
 func (p *process) pipes() []*pipe {
@@ -103,7 +103,7 @@ func (p *process) pipes() []*pipe {
 // discard removes pipes that no process has got.
 func (p *process) discard(b *Backend) {
 	for _, pipe := range p.pipes() {
-		b.opened.remove(pipe)
+		b.opened.Remove(pipe)
 		_ = os.Remove(pipe.path)
 		_ = pipe.f.Close()
 	}
@@ -113,7 +113,7 @@ func (p *process) discard(b *Backend) {
 func (p *process) wait(b *Backend) {
 	p.err = p.Process.Wait(context.Background())
 	for _, pipe := range p.pipes() {
-		pipe.finish(func() { b.opened.remove(pipe) })
+		pipe.finish(func() { b.opened.Remove(pipe) })
 		if p.err == nil && pipe.err != nil {
 			p.err = fmt.Errorf("write output: %w", pipe.err)
 		}

@@ -47,11 +47,12 @@ type spoolDir struct {
 	dir string
 }
 
-type spoolShare struct{ dir string }
+type spoolShare struct{ root *os.Root }
 
-func (s spoolShare) HostDir() string  { return s.dir }
-func (s spoolShare) GuestDir() string { return s.dir }
-func (s spoolShare) Close() error     { return nil }
+func (s spoolShare) HostDir() string  { return s.root.Name() }
+func (s spoolShare) GuestDir() string { return s.root.Name() }
+func (s spoolShare) Root() *os.Root   { return s.root }
+func (s spoolShare) Close() error     { return s.root.Close() }
 
 // Share makes a directory.
 func (b spoolDir) Share(context.Context, string) (backend.Share, error) {
@@ -59,7 +60,14 @@ func (b spoolDir) Share(context.Context, string) (backend.Share, error) {
 	if err != nil {
 		return nil, err
 	}
-	return spoolShare{dir}, makeInOut(dir)
+	if err := makeInOut(dir); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return spoolShare{root}, nil
 }
 
 func makeInOut(dir string) error {

@@ -3,6 +3,7 @@ package guest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -128,6 +129,21 @@ func (g *Guest) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	f := &file{reader: reader{in: t.in}, t: t, op: op}
 	f.stop = context.AfterFunc(ctx, func() { t.reset(context.Cause(ctx)) })
 	return f, nil
+}
+
+// Enter makes dir, an absolute path, the working directory. It is called before anything else is. What
+// is no directory is fs.ErrNotExist or fs.ErrInvalid.
+func (g *Guest) Enter(ctx context.Context, dir string) error {
+	f, err := g.Get(ctx, dir)
+	if err == nil {
+		_ = f.Close()
+		return g.wrap("enter "+dir, fmt.Errorf("%w: it is no directory", fs.ErrInvalid))
+	}
+	if remote := (*remoteError)(nil); errors.As(err, &remote) && remote.errno == "EISDIR" {
+		g.info.Dir = dir
+		return nil
+	}
+	return g.wrap("enter "+dir, errors.Unwrap(err))
 }
 
 // file is a GET under way.

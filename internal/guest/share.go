@@ -94,6 +94,7 @@ func (s *share) register(id uint32) stream {
 }
 
 func (s *share) HostDir() string  { return s.hostDir }
+func (s *share) Root() *os.Root   { return s.root }
 func (s *share) GuestDir() string { return s.guestDir }
 
 // Close removes the directory on both sides.

@@ -90,15 +90,10 @@ func newEndpoint(share backend.Share, t Transport) (*endpoint, error) {
 		env: map[string]string{transport.EnvDir: share.GuestDir(), transport.EnvToken: w.Token()},
 		dir: filepath.Join(dir, "in"), closed: make(chan struct{}),
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
+	if e.in, err = share.Root().OpenRoot("in"); err != nil {
 		return nil, err
 	}
-	defer func() { _ = root.Close() }()
-	if e.in, err = root.OpenRoot("in"); err != nil {
-		return nil, err
-	}
-	if e.out, err = root.OpenRoot("out"); err != nil {
+	if e.out, err = share.Root().OpenRoot("out"); err != nil {
 		_ = e.in.Close()
 		return nil, err
 	}

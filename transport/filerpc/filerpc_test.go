@@ -28,11 +28,19 @@ import (
 )
 
 // dirShare is a shared directory without an environment.
-type dirShare struct{ dir string }
+type dirShare struct {
+	dir  string
+	root *os.Root
+}
 
 func newDirShare(t *testing.T) dirShare {
 	t.Helper()
-	s := dirShare{t.TempDir()}
+	s := dirShare{dir: t.TempDir()}
+	var err error
+	if s.root, err = os.OpenRoot(s.dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.root.Close() })
 	for _, sub := range []string{"in", "out"} {
 		if err := os.Mkdir(filepath.Join(s.dir, sub), 0o700); err != nil {
 			t.Fatal(err)
@@ -42,6 +50,7 @@ func newDirShare(t *testing.T) dirShare {
 }
 
 func (s dirShare) HostDir() string  { return s.dir }
+func (s dirShare) Root() *os.Root   { return s.root }
 func (s dirShare) GuestDir() string { return s.dir }
 func (s dirShare) Close() error     { return os.RemoveAll(s.dir) }
 
@@ -425,7 +434,11 @@ func TestUnwatchable(t *testing.T) {
 }
 
 func TestOpenWithoutDirectories(t *testing.T) {
-	if _, err := newEndpoint(dirShare{t.TempDir()}, Transport{}); !errors.Is(err, fs.ErrNotExist) {
+	s := newDirShare(t)
+	if err := os.Remove(filepath.Join(s.dir, "out")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newEndpoint(s, Transport{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v", err)
 	}
 }
