@@ -1,0 +1,197 @@
+package docker
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/mount"
+	"github.com/docker/docker/api/types/system"
+
+	"github.com/hermes-exec/hermes-exec/internal/guest"
+	"github.com/hermes-exec/hermes-exec/internal/owner"
+)
+
+// ownerLabel says whose a container is, as package owner writes it: prune finds it by that.
+const ownerLabel = "hermes-exec.owner"
+
+// temp is the container's temporary directory, in memory: the root file system may be read-only.
+const temp = "/tmp"
+
+// spec is a container to make.
+type spec struct {
+	name     string
+	config   container.Config
+	host     container.HostConfig
+	meeting  *meeting // nil: no directory is shared with the host
+	warnings []string
+}
+
+// spec describes the container that runs interpreter as the agent, hardened as far as that breaks no
+// script: it has no capability and cannot gain any.
+func (c Config) spec(interpreter string, mounts []mount.Mount, meet *meeting) *spec {
+	init := true
+	s := &spec{name: "hermes-exec-" + strings.ToLower(rand.Text()[:12]), meeting: meet}
+	s.config = container.Config{
+		Image: c.Image, User: c.User,
+		Entrypoint: guest.Argv(interpreter), // the image's own would be in the way
+		Cmd:        []string{},
+		OpenStdin:  true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
+		Labels:      map[string]string{ownerLabel: owner.Self().String()},
+		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
+	}
+	s.host = container.HostConfig{
+		AutoRemove: true, Init: &init,
+		NetworkMode: container.NetworkMode(c.network()), Runtime: c.Runtime,
+		CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"},
+		LogConfig: container.LogConfig{Type: "none"}, // or the engine would write the agent's stream to its disk
+		Mounts:    mounts,
+		Resources: container.Resources{Memory: c.Memory, MemorySwap: c.Memory, NanoCPUs: int64(c.CPUs * 1e9)},
+	}
+	if c.Pids > 0 {
+		s.host.PidsLimit = &c.Pids
+	}
+	if !slices.ContainsFunc(mounts, func(m mount.Mount) bool { return m.Target == temp }) {
+		s.host.Tmpfs = map[string]string{temp: "rw,exec,nosuid,nodev,mode=1777"}
+	}
+	if meet != nil {
+		s.host.Mounts = append(slices.Clone(mounts), mount.Mount{Type: mount.TypeBind, Source: meet.host, Target: meetingDir})
+	}
+	return s
+}
+
+func (c Config) network() string {
+	if c.Network == "" {
+		return "none"
+	}
+	return c.Network
+}
+
+// asCaller gives the container the caller's identity where it gets a directory of his, so that the
+// files it makes there are his too. A rootless engine does so by itself.
+func (c *Config) asCaller(ctx context.Context, e *engine) error {
+	uid := os.Getuid()
+	if c.User != "" || uid < 0 || !e.local {
+		return nil
+	}
+	info, err := e.Info(ctx)
+	if err != nil {
+		return e.explain(err)
+	}
+	if !slices.Contains(info.SecurityOptions, "name=rootless") {
+		c.User = fmt.Sprintf("%d:%d", uid, os.Getgid())
+	}
+	return nil
+}
+
+// create makes the container, and pulls its image if it is missing.
+func (s *spec) create(ctx context.Context, e *engine, progress func(string)) (id string, err error) {
+	for pulled := false; ; {
+		r, err := e.ContainerCreate(ctx, &s.config, &s.host, nil, nil, s.name)
+		switch {
+		case err == nil:
+			s.warnings = append(s.warnings, enforced(r.Warnings)...)
+			return r.ID, nil
+		case errdefs.IsNotFound(err) && !pulled && strings.Contains(err.Error(), "image"):
+			if err := e.pull(ctx, s.config.Image, progress); err != nil {
+				return "", err
+			}
+			pulled = true
+		case s.meeting != nil && strings.Contains(err.Error(), s.meeting.host):
+			s.host.Mounts = s.host.Mounts[:len(s.host.Mounts)-1]
+			s.meeting.refused(err)
+			s.meeting = nil
+		default:
+			return "", e.explain(err)
+		}
+	}
+}
+
+// enforced makes what the engine says of its limits a warning of the result.
+func enforced(warnings []string) []string {
+	var list []string
+	for _, w := range warnings {
+		if w = strings.TrimSpace(w); w != "" {
+			list = append(list, "the engine says: "+w)
+		}
+	}
+	return list
+}
+
+// unlimited takes out the limits that the engine says it cannot set, and tells whether there were any:
+// rootless engines and containers in containers often lack some controllers.
+func (s *spec) unlimited(info system.Info) bool {
+	r, dropped := &s.host.Resources, []string{}
+	if !info.MemoryLimit && r.Memory > 0 {
+		r.Memory, r.MemorySwap = 0, 0
+		dropped = append(dropped, "memory")
+	}
+	if !info.CPUCfsQuota && r.NanoCPUs > 0 {
+		r.NanoCPUs = 0
+		dropped = append(dropped, "cpus")
+	}
+	if !info.PidsLimit && r.PidsLimit != nil {
+		r.PidsLimit = nil
+		dropped = append(dropped, "processes")
+	}
+	if len(dropped) > 0 {
+		s.warnings = append(s.warnings, "the engine cannot limit "+strings.Join(dropped, ", ")+" here: the container runs without")
+	}
+	return len(dropped) > 0
+}
+
+// start makes and starts the container and returns the agent's stdio. A start that fails for a limit
+// that the engine cannot set is tried once more without.
+func (s *spec) start(ctx context.Context, e *engine, progress func(string)) (*link, error) {
+	l, err := s.startOnce(ctx, e, progress)
+	if err == nil || !strings.Contains(err.Error(), "cgroup") && !strings.Contains(err.Error(), "controller") {
+		return l, err
+	}
+	info, infoErr := e.Info(ctx)
+	if infoErr != nil || !s.unlimited(info) {
+		return nil, err
+	}
+	return s.startOnce(ctx, e, progress)
+}
+
+func (s *spec) startOnce(ctx context.Context, e *engine, progress func(string)) (*link, error) {
+	id, err := s.create(ctx, e, progress)
+	if err != nil {
+		return nil, err
+	}
+	l, err := attach(ctx, e, id)
+	if err == nil {
+		err = e.ContainerStart(ctx, id, container.StartOptions{})
+	}
+	if err == nil {
+		return l, nil
+	}
+	if l != nil {
+		l.letGo()
+	}
+	if removeErr := e.remove(context.WithoutCancel(ctx), id); removeErr != nil {
+		err = errors.Join(err, removeErr)
+	}
+	return nil, e.explain(err)
+}
+
+// removeWait bounds the removal of a container.
+const removeWait = 20 * time.Second
+
+// remove kills and removes a container. One that is gone, or going, is no error.
+func (e *engine) remove(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, removeWait)
+	defer cancel()
+	err := e.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	if err == nil || errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
+		return nil
+	}
+	return fmt.Errorf("remove container %.12s: %w", id, e.explain(err))
+}

@@ -1,0 +1,209 @@
+// Package docker is the environment inside a container, at any engine that speaks the Docker Engine
+// API.
+//
+// The guest agent is the container's main process, and all else goes over its stdio: nothing relies on
+// files that host and container share, and nothing is copied in. A container lives as long as its
+// Backend: it removes itself when its stdin ends, whatever ended that.
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/closing"
+	"github.com/hermes-exec/hermes-exec/internal/guest"
+)
+
+// lease is how long a container outlives an engine or a host that is silent: one that is paused, or
+// whose connection froze.
+const lease = 60 * time.Second
+
+var _ backend.Backend = (*Backend)(nil)
+
+// Backend is an opened container.
+type Backend struct {
+	*guest.Guest
+	link    *link
+	info    backend.Info
+	meeting *meeting // nil: there is no directory that both sides see
+	opened  closing.Set
+	log     *slog.Logger
+}
+
+// Host is what a container may know of the machine that it is opened from.
+type Host struct {
+	Env      map[string]string // the caller's variables
+	Dir      string            // the caller's working directory
+	Progress func(text string) // nil: nobody wants to know
+	Log      *slog.Logger      // nil: silent
+}
+
+// Opener returns an Opener for URLs of the scheme docker.
+func Opener(h Host) backend.Opener {
+	return func(ctx context.Context, u *url.URL) (backend.Backend, error) {
+		cfg, err := ParseURL(u)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Env, cfg.HostDir, cfg.Progress, cfg.Log = h.Env, h.Dir, h.Progress, h.Log
+		b, err := Open(ctx, cfg)
+		if err != nil {
+			return nil, err // not b: a nil *Backend is no nil Backend
+		}
+		return b, nil
+	}
+}
+
+// Open makes a container, or enters one, with the first interpreter there that can carry the agent.
+func Open(ctx context.Context, cfg Config) (*Backend, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	e, err := connect(cfg.Env)
+	if err != nil {
+		return nil, wrap("open "+cfg.target(), err)
+	}
+	b, err := cfg.open(ctx, e)
+	if err != nil {
+		_ = e.Close()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, wrap("open "+cfg.target(), err)
+	}
+	return b, nil
+}
+
+// target is how messages call what is opened.
+func (c Config) target() string {
+	if c.Container != "" {
+		return "container " + c.Container
+	}
+	return "image " + c.Image
+}
+
+func (c Config) open(ctx context.Context, e *engine) (*Backend, error) {
+	mounts, hosts, err := c.mounts()
+	if err != nil {
+		return nil, err
+	}
+	if hosts {
+		if err := c.asCaller(ctx, e); err != nil {
+			return nil, err
+		}
+	}
+	var meet *meeting
+	if e.local {
+		if meet, err = newMeeting(c.Env["TMPDIR"]); err != nil {
+			return nil, err
+		}
+	}
+	b, err := c.boot(ctx, e, func(python string) *spec { return c.spec(python, mounts, meet) })
+	if err != nil {
+		return nil, errors.Join(err, meet.remove())
+	}
+	b.meeting = meet
+	meet.prove(ctx, b.Guest)
+	if err := b.enter(ctx, c); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	b.info.Notes = append(b.info.Notes, "engine at "+e.host, meet.note())
+	return b, nil
+}
+
+// enter makes the directory that was asked for the working directory: the image's own is it already.
+func (b *Backend) enter(ctx context.Context, c Config) error {
+	dir := c.Dir
+	if c.Strict {
+		dir = b.info.Scratch
+	}
+	if dir == "" {
+		return nil
+	}
+	if err := b.Enter(ctx, dir); err != nil {
+		return fmt.Errorf("%w: %w", backend.ErrDir, err)
+	}
+	b.info.Dir = dir
+	return nil
+}
+
+// interpreters are those to try.
+func (c Config) interpreters() []string {
+	if c.Python != "" {
+		return []string{c.Python}
+	}
+	return []string{"python3", "python"}
+}
+
+// boot starts a container with each interpreter in turn until one carries the agent.
+func (c Config) boot(ctx context.Context, e *engine, describe func(python string) *spec) (*Backend, error) {
+	var tried []string
+	for _, python := range c.interpreters() {
+		s := describe(python)
+		l, err := s.start(ctx, e, c.Progress)
+		var g *guest.Guest
+		if err == nil {
+			g, err = guest.Open(ctx, l, guest.Options{Name: "docker", Target: c.target(), Lease: lease, Diagnose: l.stderr.String})
+		}
+		switch {
+		case err == nil:
+			b := &Backend{Guest: g, link: l, info: g.Info(), log: c.Log}
+			b.info.Warnings = append(b.info.Warnings, s.warnings...)
+			return b, nil
+		case ctx.Err() != nil || !unfit(err, l):
+			return nil, err
+		}
+		tried = append(tried, python+": "+plainly(err))
+	}
+	return nil, fmt.Errorf("%w in %s: %s; use one with Python 3.8 or newer (--image), or name its interpreter (--python)",
+		backend.ErrNoPython, c.target(), strings.Join(tried, "; "))
+}
+
+// unfit tells whether an agent did not start because of the interpreter: there is none, or it is too
+// old. A program that init cannot execute ends it with the status of a shell.
+func unfit(err error, l *link) bool {
+	if refused := (*guest.RefusedError)(nil); errors.As(err, &refused) {
+		return !refused.Environment()
+	}
+	if l == nil {
+		return missing(err)
+	}
+	return errors.Is(err, guest.ErrNoGreeting) && slices.Contains([]int64{126, 127}, l.exitStatus())
+}
+
+// missing tells whether the engine could not start a container for want of the program in it.
+func missing(err error) bool {
+	return strings.Contains(err.Error(), "executable file not found") ||
+		strings.Contains(err.Error(), "no such file or directory") && strings.Contains(err.Error(), "exec:")
+}
+
+// plainly is why an interpreter cannot be used, without what everybody knows.
+func plainly(err error) string {
+	if refused := (*guest.RefusedError)(nil); errors.As(err, &refused) {
+		return refused.Reason
+	}
+	if missing(err) || strings.Contains(err.Error(), "No such file or directory") {
+		return "not found"
+	}
+	return err.Error()
+}
+
+// Info describes the container.
+func (b *Backend) Info() backend.Info { return b.info }
+
+// Close ends everything and removes the container.
+func (b *Backend) Close() error {
+	err := errors.Join(b.Guest.Close(), b.opened.Close(), b.link.closed)
+	return errors.Join(err, b.meeting.remove(), b.link.engine.Close())
+}
+
+func wrap(op string, err error) error {
+	return &backend.Error{Backend: "docker", Op: op, Err: err}
+}

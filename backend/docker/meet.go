@@ -1,0 +1,181 @@
+package docker
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/hermes-exec/hermes-exec/internal/guest"
+	"github.com/hermes-exec/hermes-exec/internal/owner"
+)
+
+// meetingDir is where the container sees the directory that it shares with the host.
+const meetingDir = "/run/hermes-exec"
+
+// maxTemp leaves room in the path of a Unix socket, in bytes: the limit is 104 on macOS.
+const maxTemp = 60
+
+// heardWait bounds the wait for what a socket's prover has to say.
+const heardWait = 5 * time.Second
+
+// meeting is a directory that both sides see by a bind mount, where a socket of the host's needs no
+// relay. Whether it works is proved from inside, for the engine may run elsewhere, map users, or have a
+// kernel of its own.
+//
+// The container may do what it likes there: the host makes everything beside it, where the container
+// sees nothing, moves it there, and follows no name of it afterwards. A nil meeting is of no use, and
+// harmless.
+type meeting struct {
+	parent string // ours alone
+	host   string // below it; the container's
+	why    string // why it does not work; "" once it does
+	count  atomic.Int64
+}
+
+var errUnproved = errors.New("not proved")
+
+// newMeeting makes the directory on the host.
+func newMeeting(temp string) (*meeting, error) {
+	if temp == "" || len(temp) > maxTemp {
+		temp = "/tmp"
+	}
+	parent, err := os.MkdirTemp(temp, "hermes_sandbox_")
+	if err != nil {
+		return nil, err
+	}
+	m := &meeting{parent: parent, host: filepath.Join(parent, "meet"), why: errUnproved.Error()}
+	if err := errors.Join(owner.Self().Write(parent), os.Mkdir(m.host, 0o700)); err != nil {
+		return nil, errors.Join(err, m.remove())
+	}
+	return m, nil
+}
+
+func (m *meeting) remove() error {
+	if m == nil {
+		return nil
+	}
+	return os.RemoveAll(m.parent)
+}
+
+// refused says why there is none after all.
+func (m *meeting) refused(err error) { m.why = err.Error() }
+
+// usable tells whether calls can travel there.
+func (m *meeting) usable() bool { return m != nil && m.why == "" }
+
+// note says how calls travel.
+func (m *meeting) note() string {
+	switch {
+	case m == nil:
+		return "tool calls are relayed by the guest agent, for the engine is not on this machine"
+	case m.usable():
+		return "tool calls travel through a directory that is mounted at " + meetingDir
+	default:
+		return "tool calls are relayed by the guest agent, for a mounted directory does not work: " + m.why
+	}
+}
+
+// prove finds out whether the container can reach a socket of the host's in the directory.
+func (m *meeting) prove(ctx context.Context, g *guest.Guest) {
+	if m == nil || m.why != errUnproved.Error() {
+		return
+	}
+	err := m.give(g, m.host)
+	if err == nil {
+		var l *listener
+		if l, err = m.listen(ctx, g); err == nil {
+			err = l.Close()
+		}
+	}
+	m.why = ""
+	if err != nil {
+		m.refused(err)
+	}
+}
+
+// give makes the container's user the owner of a file that is still ours.
+func (m *meeting) give(g *guest.Guest, name string) error {
+	uid, gid := g.User()
+	if uid == os.Geteuid() {
+		return nil
+	}
+	return os.Lchown(name, uid, gid)
+}
+
+// listen opens a socket of the host's that the container has dialled.
+func (m *meeting) listen(ctx context.Context, g *guest.Guest) (*listener, error) {
+	name := fmt.Sprintf("s%d.sock", m.count.Add(1))
+	ours := filepath.Join(m.parent, name)
+	raw, err := (&net.ListenConfig{}).Listen(ctx, "unix", ours)
+	if err != nil {
+		return nil, err
+	}
+	l := &listener{Listener: raw, host: filepath.Join(m.host, name), guest: path.Join(meetingDir, name)}
+	err = errors.Join(os.Chmod(ours, 0o600), m.give(g, ours), os.Rename(ours, l.host))
+	if err == nil {
+		err = l.prove(ctx, g)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// listener is a socket of the host's by the name that the container knows.
+type listener struct {
+	net.Listener
+	host, guest string
+}
+
+// Addr is what the container dials.
+func (l *listener) Addr() net.Addr { return &net.UnixAddr{Net: "unix", Name: l.guest} }
+
+// Close ends it and removes the socket.
+func (l *listener) Close() error {
+	err := l.Listener.Close()
+	if gone := os.Remove(l.host); !errors.Is(gone, os.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	return err
+}
+
+// prove has the container say a nonce there: on another machine the same path may be another socket.
+func (l *listener) prove(ctx context.Context, g *guest.Guest) error {
+	nonce := rand.Text()
+	said := make(chan error, 1)
+	go func() {
+		c, err := l.Accept()
+		if err == nil {
+			err = heard(c, nonce)
+		}
+		said <- err
+	}()
+	err := g.Dial(ctx, "unix", l.guest, []byte(nonce))
+	if err != nil {
+		_ = l.Listener.Close() // so that Accept returns
+	}
+	if heardErr := <-said; err == nil {
+		err = heardErr
+	}
+	return err
+}
+
+func heard(c net.Conn, nonce string) error {
+	defer c.Close() //nolint:errcheck // it was only read
+	if err := c.SetReadDeadline(time.Now().Add(heardWait)); err != nil {
+		return err
+	}
+	got, err := io.ReadAll(io.LimitReader(c, int64(len(nonce))+1))
+	if err == nil && string(got) != nonce {
+		err = errors.New("somebody else called")
+	}
+	return err
+}
