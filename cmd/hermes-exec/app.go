@@ -12,9 +12,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/backend/all"
 	"github.com/hermes-exec/hermes-exec/config"
 	"github.com/hermes-exec/hermes-exec/internal/logfile"
+	"github.com/hermes-exec/hermes-exec/internal/threads"
 )
 
 // app is one call of the program.
@@ -25,6 +27,7 @@ type app struct {
 	environ map[string]string
 	dir     string // the caller's working directory
 	args    []string
+	full    error // why no run can be started; nil: there is room
 
 	settings []config.Flag // flags that are settings, in the order in which they were given
 	spills   []string      // what --spill names
@@ -39,6 +42,9 @@ func run(args []string, in io.Reader, out, err io.Writer, environ []string) int 
 		environ: variables(environ), args: args, log: slog.New(slog.DiscardHandler),
 	}
 	defer a.closeLog()
+	if a.full = backend.Exhausted(threads.Reserve()); a.full == nil {
+		quitTerminates()
+	}
 	dir, failure := os.Getwd()
 	if failure != nil {
 		return a.finish(usagef("the working directory cannot be told (%v): change to one that exists", failure))

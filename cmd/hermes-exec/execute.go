@@ -52,6 +52,9 @@ func (a *app) logRun(r *hermes.Result) {
 
 // withEnv calls f with an environment that is open as long as f runs.
 func (a *app) withEnv(ctx context.Context, o hermes.Options, f func(context.Context, *hermes.Env) error) error {
+	if a.full != nil {
+		return a.full
+	}
 	env, err := hermes.Open(ctx, o)
 	if err != nil {
 		return err

@@ -10,6 +10,5 @@ import (
 )
 
 func main() {
-	quitTerminates()
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }

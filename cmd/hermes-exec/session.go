@@ -129,6 +129,9 @@ type cells interface {
 // cell is a cell of a session as the flags describe it.
 func (a *app) cell(c *cli.Context, loaded *config.Loaded, session string) (server.Cell, error) {
 	level, err := logLevel(a.option(c, "log-level"))
+	if err == nil {
+		err = a.full
+	}
 	return server.Cell{Session: session, Options: a.options(loaded), LogLevel: level}, err
 }
 

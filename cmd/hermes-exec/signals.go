@@ -21,6 +21,9 @@ const patience = 2 * time.Second
 // waits for it.
 func (a *app) interrupts(parent context.Context, kill func()) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
+	if a.full != nil { // nothing will run that could be interrupted, and the watch takes threads
+		return ctx, func() { cancel(nil) }
+	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, stopSignals()...)
 
