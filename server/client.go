@@ -222,7 +222,7 @@ func (c *Client) request(ctx context.Context, q request, start bool) (*conn, err
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("%w before it did anything, %d times: see hermes-exec logs", ErrLost, attempts)
+	return nil, c.explained(fmt.Errorf("%w before it did anything, %d times: see hermes-exec logs", ErrLost, attempts))
 }
 
 // accepted sends a request. Again says that the server was about to end and has not begun with it.

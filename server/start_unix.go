@@ -9,26 +9,34 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/hermes-exec/hermes-exec/backend"
 )
 
 // Command returns a Client.Start that runs this program again with args: detached from the caller's
 // terminal, session and streams, in / and with next to no environment. The listener is its
 // descriptor 3; see Inherited.
 func Command(args ...string) func(Place, *os.File) error {
-	return func(_ Place, listener *os.File) error {
+	return func(p Place, listener *os.File) error {
 		exe, err := executable()
 		if err != nil {
 			return err
 		}
+		crash, err := os.OpenFile(p.crashFile(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err != nil {
+			return err
+		}
+		defer crash.Close()
 		cmd := exec.Command(exe, args...) // it outlives this program
 		cmd.Args[0] = os.Args[0]
 		cmd.Dir = "/"
 		cmd.Env = environment(os.Environ())
+		cmd.Stderr = crash
 		cmd.ExtraFiles = []*os.File{listener}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		keepOpenFiles()
 		if err := cmd.Start(); err != nil {
-			return err
+			return backend.Exhausted(err)
 		}
 		return cmd.Process.Release()
 	}
