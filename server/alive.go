@@ -18,6 +18,7 @@ type alive struct {
 	path     string
 	codec    codec
 	sessions *hermes.Sessions
+	ours     func() bool // whether the place is still this server's: else the file is the next one's
 
 	mu      sync.Mutex
 	pending map[string]int         // cells by session that have begun and not ended
@@ -27,8 +28,8 @@ type alive struct {
 
 // loadAlive reads what the server before has left, for the first cells of its sessions to tell. A
 // file that cannot be read tells of nothing.
-func loadAlive(path string, c codec, s *hermes.Sessions) *alive {
-	a := &alive{path: path, codec: c, sessions: s, pending: map[string]int{}}
+func loadAlive(path string, c codec, s *hermes.Sessions, ours func() bool) *alive {
+	a := &alive{path: path, codec: c, sessions: s, ours: ours, pending: map[string]int{}}
 	data, err := os.ReadFile(path)
 	if err == nil && c.dec.Unmarshal(data, &a.written) == nil {
 		for name, why := range a.written {
@@ -73,11 +74,14 @@ func (a *alive) finish() {
 	a.over = true
 }
 
-// clear leaves nothing to the next server: all sessions were ended on request.
+// clear leaves nothing to the next server: all sessions are to end on request.
 func (a *alive) clear() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.over = true
+	if !a.ours() {
+		return nil
+	}
 	return a.save(nil)
 }
 
@@ -101,7 +105,7 @@ func (a *alive) update() error {
 	for name := range a.pending {
 		now[name] = hermes.LostServer
 	}
-	if maps.Equal(now, a.written) {
+	if maps.Equal(now, a.written) || !a.ours() {
 		return nil
 	}
 	return a.save(now)

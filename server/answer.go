@@ -73,9 +73,9 @@ func (s *Server) serve(c *conn, q request) error {
 		s.note(s.alive.look())
 		return c.send(kindDone, found)
 	case opStop:
+		s.note(s.alive.clear()) // while the place is this server's
 		s.stop(endAsked)
 		err := s.sessions.Close() // whoever asked wants nothing left
-		s.note(s.alive.clear())
 		return errors.Join(err, c.send(kindDone, true))
 	default:
 		return fmt.Errorf("%w: unknown request %q", errFrame, q.Op)

@@ -21,6 +21,10 @@ type Client struct {
 	Place   Place
 	Version string // of this program; a server of another is replaced when it has nothing to do
 
+	// Wait is how long a server may take to answer before it counts as one that does not; 0 is
+	// DefaultWait.
+	Wait time.Duration
+
 	// Start starts the server when a cell needs one. The listener is the one that it serves on.
 	Start func(p Place, listener *os.File) error
 }
@@ -42,112 +46,16 @@ var (
 	ErrNoServer = errors.New("no session server runs")
 	// ErrLost means that the server ended during a request.
 	ErrLost = errors.New("the session server ended during the call")
+	// ErrSilent means that a server is there and does not answer. Beside it there can be no other.
+	ErrSilent = errors.New("the session server does not answer")
 )
 
-// lockWait bounds the wait for another caller that starts the server.
-const lockWait = 20 * time.Second
+// DefaultWait is the default of Client.Wait. What a server is asked then needs no time: this is for
+// a machine that has none.
+const DefaultWait = 10 * time.Second
 
 // attempts is how often a request is sent to servers that end before they accept it.
 const attempts = 5
-
-// Run runs a cell and always returns a result, as hermes.Sessions.Run does. Ctx interrupts the cell.
-func (c *Client) Run(ctx context.Context, cl Cell) *hermes.Result {
-	q := request{Op: opRun, Name: cl.Session, Cell: message(cl)}
-	conn, err := c.request(ctx, q, true)
-	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		r := hermes.Failed(err)
-		r.Kernel = &hermes.KernelState{Session: cl.Session}
-		return r
-	}
-	defer conn.close()
-	r, err := follow(ctx, conn, cl)
-	if err != nil {
-		r = hermes.Failed(err)
-		r.Kernel = &hermes.KernelState{Session: cl.Session, StateLost: true, Ended: true, Reason: hermes.LostServer}
-	}
-	return r
-}
-
-// message is the cell as it is sent.
-func message(c Cell) *cell {
-	s := c.Script
-	return &cell{
-		Settings: c.Options.Settings, Warnings: c.Options.Warnings, Environ: c.Options.Environ, Dir: c.Options.Dir,
-		LogLevel: int(c.LogLevel), Code: s.Code, Args: s.Args, Display: s.Display, Reset: c.Reset, Trace: s.Trace, Spills: s.Spills,
-		Stdout: s.Stdout != nil, Stderr: s.Stderr != nil, Events: s.Events != nil, Stream: s.Stream,
-	}
-}
-
-// follow hands on what comes of a cell until its result does.
-func follow(ctx context.Context, conn *conn, c Cell) (*hermes.Result, error) {
-	over := make(chan struct{})
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		stop(ctx, conn, c.Kill, over)
-	}()
-	defer func() {
-		close(over)
-		<-done
-	}()
-	for {
-		k, payload, err := conn.receive()
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrLost, err)
-		}
-		if k == kindResult {
-			r := &hermes.Result{}
-			return r, conn.decode(payload, r)
-		}
-		if err := c.show(conn, k, payload); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// show hands on live output and events.
-func (c Cell) show(conn *conn, k kind, payload []byte) error {
-	switch k {
-	case kindStdout:
-		_, _ = c.Script.Stdout.Write(payload) // whoever gave the writer knows when it fails
-	case kindStderr:
-		_, _ = c.Script.Stderr.Write(payload)
-	case kindEvent:
-		e := hermes.Event{}
-		if err := conn.decode(payload, &e); err != nil {
-			return err
-		}
-		c.Script.Events(e)
-	default: // of a later server
-	}
-	return nil
-}
-
-// stop tells the server when the cell is to end.
-func stop(ctx context.Context, conn *conn, kill, over <-chan struct{}) {
-	select {
-	case <-over:
-		return
-	case <-ctx.Done():
-	}
-	i := interrupt{}
-	if cause := (*hermes.Interrupt)(nil); errors.As(context.Cause(ctx), &cause) {
-		i = interrupt{cause.Reason, cause.Kill}
-	}
-	_ = conn.send(kindInterrupt, i) // a server that is gone has no result either, which is told
-	select {
-	case <-over:
-		return
-	case <-kill:
-	}
-	i.Kill = true
-	_ = conn.send(kindInterrupt, i)
-	_ = conn.SetReadDeadline(time.Now().Add(patience))
-	<-over
-}
 
 // List tells of the sessions. Without a server there are none.
 func (c *Client) List(ctx context.Context) ([]hermes.SessionInfo, error) {
@@ -182,16 +90,34 @@ func (c *Client) ask(ctx context.Context, q request, want kind, into any) error 
 	}
 	defer conn.close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) })()
-	k, payload, err := conn.receive()
+	k, payload, err := c.answer(ctx, conn)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		return fmt.Errorf("%w: %w", ErrLost, err)
+		return err
 	case k != want:
 		return fmt.Errorf("%w: %q", errFrame, k)
 	}
 	return conn.decode(payload, into)
+}
+
+// answer receives the answer, which may take as long as the server lives.
+func (c *Client) answer(ctx context.Context, conn *conn) (kind, []byte, error) {
+	life, end := context.WithCancel(ctx)
+	due, expire := context.WithTimeout(ctx, c.wait())
+	defer expire()
+	silent := make(chan error, 1)
+	go func() { silent <- c.watch(life, conn, due.Done()) }()
+	k, payload, err := conn.receive()
+	end()
+	if given := <-silent; err != nil && given != nil {
+		return 0, nil, given
+	}
+	if err != nil {
+		err = c.explained(fmt.Errorf("%w: %w", ErrLost, err))
+	}
+	return k, payload, err
 }
 
 // request sends a request until a server has accepted it.
@@ -213,7 +139,7 @@ func (c *Client) request(ctx context.Context, q request, start bool) (*conn, err
 			return nil, err
 		}
 		conn := &conn{Conn: raw, codec: codec}
-		again, err := accepted(ctx, conn, q)
+		again, err := c.offer(ctx, conn, q)
 		if err == nil && !again {
 			return conn, nil
 		}
@@ -223,6 +149,17 @@ func (c *Client) request(ctx context.Context, q request, start bool) (*conn, err
 		}
 	}
 	return nil, c.explained(fmt.Errorf("%w before it did anything, %d times: see hermes-exec logs", ErrLost, attempts))
+}
+
+// offer sends a request as accepted does, to a server that has to accept it soon.
+func (c *Client) offer(ctx context.Context, conn *conn, q request) (again bool, err error) {
+	soon, cancel := context.WithTimeout(ctx, c.wait())
+	defer cancel()
+	again, err = accepted(soon, conn, q)
+	if err != nil && soon.Err() != nil && ctx.Err() == nil {
+		err = c.silent()
+	}
+	return again, err
 }
 
 // accepted sends a request. Again says that the server was about to end and has not begun with it.
@@ -269,13 +206,13 @@ func (c *Client) connect(ctx context.Context, start bool) (net.Conn, error) {
 	}
 	lock := flock.New(c.Place.lockFile(), flock.SetPermissions(0o600))
 	defer lock.Close() //nolint:errcheck // it was only locked
-	waiting, cancel := context.WithTimeout(ctx, lockWait)
+	waiting, cancel := context.WithTimeout(ctx, c.wait())
 	defer cancel()
 	if _, err := lock.TryLockContext(waiting, 2*time.Millisecond); err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("start the session server: lock %s: %w", c.Place.lockFile(), err)
+		return nil, fmt.Errorf("start the session server: another call has been about to for %v and holds %s: %w", c.wait(), c.Place.lockFile(), err)
 	}
 	if conn, err := c.dial(ctx); err == nil || !absent(err) {
 		return conn, err // another caller was faster
@@ -305,7 +242,10 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	}
 	var dialer net.Dialer
 	raw, err := dialer.DialContext(ctx, "unix", c.Place.Socket)
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EAGAIN): // so many have called already
+		return nil, c.silent()
+	case err != nil:
 		return nil, err
 	}
 	if err := samePeer(raw); err != nil {

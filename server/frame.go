@@ -116,8 +116,9 @@ func newCodec() (codec, error) {
 // conn is one side of a connection. Frames may be sent concurrently.
 type conn struct {
 	net.Conn
-	codec codec
-	mu    sync.Mutex
+	codec  codec
+	mu     sync.Mutex
+	broken error // a frame was sent in part: what would follow it is no frame
 }
 
 // close ends the connection. There is nobody to tell if that goes wrong.
@@ -141,9 +142,11 @@ func (c *conn) sendRaw(k kind, payload []byte) error {
 	head := binary.BigEndian.AppendUint32([]byte{byte(k)}, uint32(len(payload)))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	buffers := net.Buffers{head, payload}
-	_, err := buffers.WriteTo(c.Conn)
-	return err
+	if c.broken == nil {
+		buffers := net.Buffers{head, payload}
+		_, c.broken = buffers.WriteTo(c.Conn)
+	}
+	return c.broken
 }
 
 // receive returns the next frame.

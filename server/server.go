@@ -113,7 +113,7 @@ func newServer(ctx context.Context, c Config, l *net.UnixListener) (*Server, err
 		config: c, codec: codec, log: log, sessions: hermes.NewSessions(log), listener: l, socket: socket,
 		quiet: time.Now(),
 	}
-	s.alive = loadAlive(c.Place.aliveFile(), codec, s.sessions)
+	s.alive = loadAlive(c.Place.aliveFile(), codec, s.sessions, s.ours)
 	s.life, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	return s, nil
 }

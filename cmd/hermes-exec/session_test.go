@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -110,123 +109,6 @@ func (s *shell) server() int {
 	return m.PID
 }
 
-func kill(t *testing.T, pid int) {
-	t.Helper()
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// parentOf is the process above: of a kernel its supervisor, of that the agent.
-func parentOf(t *testing.T, pid int) int {
-	t.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Skip(err)
-	}
-	parts := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	parent, err := strconv.Atoi(parts[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parent
-}
-
-// running is a cell that runs until it is ended, and says who it is.
-const running = `
-import os, subprocess, sys, time
-x = 1
-sleep = [sys.executable, "-c", "import time; time.sleep(600)", "child in " + os.getcwd()]
-subprocess.Popen(sleep, start_new_session=True)
-with open("pid.new", "w") as f:
-    f.write(str(os.getpid()))
-os.rename("pid.new", "pid")
-print("so far", flush=True)
-time.sleep(600)
-`
-
-func (s *shell) kernel() int {
-	s.t.Helper()
-	data, err := os.ReadFile(filepath.Join(s.dir, "pid"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(string(data))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return pid
-}
-
-// P129: whatever is killed during a cell, the caller is told, nothing survives, and the next call works
-// and knows what happened.
-func TestKilledDuringACell(t *testing.T) {
-	for name, test := range map[string]struct {
-		victim func(s *shell) int
-		kind   hermes.ErrorKind
-		reason hermes.Loss // as this cell is told
-		later  hermes.Loss // as the next one is
-	}{
-		"server": {(*shell).server, hermes.KindBackend, hermes.LostServer, hermes.LostServer},
-		"agent": {
-			func(s *shell) int { return parentOf(s.t, parentOf(s.t, s.kernel())) },
-			hermes.KindTransport, hermes.LostEnvironment, hermes.LostEnvironment,
-		},
-		"kernel": {(*shell).kernel, hermes.KindSignal, hermes.LostDied, hermes.LostDied},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newShell(t)
-			cmd := s.cell(running)
-			out := s.start(cmd, "pid")
-			kill(t, test.victim(s))
-			_ = cmd.Wait() // the result says more
-			r := result(t, out.String())
-			if r.Status != hermes.Failure || r.ErrorKind != test.kind || r.Kernel == nil || !r.Kernel.StateLost || r.Kernel.Reason != test.reason {
-				t.Errorf("result %+v, kernel %+v", r, r.Kernel)
-			}
-			testenv.NoProcesses(t, "child in "+s.dir)
-			next := s.run("print(2)")
-			if next.Output != "2\n" || next.Kernel == nil || next.Kernel.Reused || !next.Kernel.StateLost || next.Kernel.Reason != test.later {
-				t.Errorf("next: %+v, kernel %+v", next, next.Kernel)
-			}
-			if again := s.run("print(3)"); !again.Kernel.Reused || again.Kernel.StateLost {
-				t.Errorf("after it: kernel %+v", again.Kernel)
-			}
-		})
-	}
-}
-
-// A server that was killed between two calls is replaced, and the session told.
-func TestServerKilledBetweenCells(t *testing.T) {
-	s := newShell(t)
-	s.run("x = 1")
-	first := s.server()
-	kill(t, first)
-	r := s.run("print('x' in globals())")
-	if r.Output != "False\n" || r.Kernel.Reused || !r.Kernel.StateLost || r.Kernel.Reason != hermes.LostServer {
-		t.Errorf("%+v, kernel %+v", r, r.Kernel)
-	}
-	if s.server() == first {
-		t.Error("the server is the same")
-	}
-}
-
-// What prune removes of a server that was killed is not what the next call is to be told.
-func TestPrunedServer(t *testing.T) {
-	s := newShell(t)
-	s.run("x = 1")
-	first := s.server()
-	kill(t, first)
-	testenv.Eventually(t, "the server is gone", func() bool { return syscall.Kill(first, 0) != nil })
-	out, err := s.command("prune").CombinedOutput()
-	if err != nil || !strings.Contains(string(out), fmt.Sprintf("/sock: process %d has ended", first)) {
-		t.Errorf("%v: %s", err, out)
-	}
-	if r := s.run("1"); !r.Kernel.StateLost || r.Kernel.Reason != hermes.LostServer {
-		t.Errorf("kernel %+v", r.Kernel)
-	}
-}
-
 // P160: the server has nothing of its callers in its arguments and its environment. What a call
 // passes to a cell, the cell has.
 func TestServerHasNothingOfItsCallers(t *testing.T) {
@@ -247,34 +129,6 @@ func TestServerHasNothingOfItsCallers(t *testing.T) {
 			t.Errorf("%s of the server: %q", name, data)
 		}
 	}
-}
-
-// B131: what a server and an agent that were killed have left goes when the next server starts.
-func TestSweptAtStart(t *testing.T) {
-	s := newShell(t)
-	cmd := s.cell(running)
-	s.start(cmd, "pid")
-	agent := parentOf(t, parentOf(t, s.kernel()))
-	left := s.scratches()
-	if len(left) == 0 {
-		t.Fatal("no scratch directory")
-	}
-	for _, pid := range []int{agent, s.server()} { // the agent first, for it would tidy up
-		kill(t, pid)
-	}
-	_ = cmd.Wait() // its server was killed
-	s.run("x = 1")
-	testenv.Eventually(t, "what was left is gone", func() bool {
-		return !slices.ContainsFunc(s.scratches(), func(dir string) bool { return slices.Contains(left, dir) })
-	})
-}
-
-func (s *shell) scratches() []string {
-	list, err := filepath.Glob(s.dir + "/tmp/hermes_sandbox_*")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return list
 }
 
 // Ten first calls start one server and one kernel, and all cells run.
@@ -422,20 +276,6 @@ func TestSecondSignalKillsACell(t *testing.T) {
 	_ = cmd.Wait() // its status is checked
 	if r := result(t, out.String()); cmd.ProcessState.ExitCode() != 130 || r.Status != hermes.Interrupted {
 		t.Errorf("%v: %+v", cmd.ProcessState, r)
-	}
-}
-
-// A caller that vanishes is an interrupt.
-func TestCallerKilled(t *testing.T) {
-	s := newShell(t)
-	cmd := s.cell(running)
-	s.start(cmd, "pid")
-	kill(t, cmd.Process.Pid)
-	_ = cmd.Wait() // it was killed
-	testenv.NoProcesses(t, "child in "+s.dir)
-	r := s.run("print('x' in globals())")
-	if r.Output != "False\n" || r.Kernel.Reason != hermes.LostInterrupted {
-		t.Errorf("%+v, kernel %+v", r, r.Kernel)
 	}
 }
 
