@@ -133,7 +133,7 @@ func openBackend(ctx context.Context, o Options) (b backend.Backend, warnings []
 		}
 		warnings = append(warnings, passedOver(dir))
 	}
-	return nil, nil, usageError{fmt.Errorf("working directory: %w", err)}
+	return nil, nil, usageError{fmt.Errorf("working directory: %w: change to one that can be used, or name it with --cwd", err)}
 }
 
 // passedOver warns of a directory that is not there.

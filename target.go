@@ -13,13 +13,13 @@ import (
 	"github.com/hermes-exec/hermes-exec/config"
 )
 
-// directories are the working directories to try, in order. Only those of CwdFallbacks have an
-// Origin: they may be passed over. The last one is the caller's, or the environment's own.
+// directories are the working directories to try, in order. One without an Origin was asked for and
+// may not be passed over. The last one is the caller's, or the environment's own.
 func directories(o Options) []config.Dir {
 	if o.Settings.Cwd != "" {
 		return []config.Dir{{Path: o.Settings.Cwd}}
 	}
-	return append(slices.Clone(o.Settings.CwdFallbacks), config.Dir{Path: o.Dir})
+	return append(slices.Clone(o.Settings.CwdFallbacks), config.Dir{Path: o.Dir, Origin: "the caller's"})
 }
 
 // target is the URL of the environment, for the opener of its scheme.

@@ -135,7 +135,8 @@ func (w *world) fits(o Options) bool {
 	return w.identity == identify(o, w.env.Info()) && (w.living() != nil || w.spawn.same(spawnOf(o)))
 }
 
-// run runs a cell in the first of its directories that is there.
+// run runs a cell in the first of its directories that is there, else in the session's. One that was
+// asked for by name has to be there.
 func (w *world) run(ctx context.Context, o Options, r *run) error {
 	w.adopt(o, r)
 	if err := w.restage(ctx, r.env.stub); err != nil {
@@ -159,7 +160,9 @@ func (w *world) run(ctx context.Context, o Options, r *run) error {
 		}
 		passed = append(passed, passedOver(dir))
 	}
-	return nil
+	w.asked, w.passed = asked, passed
+	r.warnings = append(r.warnings, passed...)
+	return w.exec(ctx, r, w.dir)
 }
 
 // adopt makes the cell one of this world, with the tools and limits of its own caller.

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -45,12 +47,28 @@ func run(args []string, in io.Reader, out, err io.Writer, environ []string) int 
 	if a.full = backend.Exhausted(threads.Reserve()); a.full == nil {
 		quitTerminates()
 	}
-	dir, failure := os.Getwd()
+	dir, failure := workingDir(a.environ["PWD"])
 	if failure != nil {
 		return a.finish(usagef("the working directory cannot be told (%v): change to one that exists", failure))
 	}
 	a.dir = dir
 	return a.finish(a.command(args))
+}
+
+// workingDir is the caller's directory. One that was removed still has the name that it had: not
+// every command needs it, and those that do say that it is not there. Shell is what the shell calls it.
+func workingDir(shell string) (string, error) {
+	dir, err := os.Getwd()
+	if !errors.Is(err, fs.ErrNotExist) {
+		return dir, err
+	}
+	if dir, err := os.Readlink("/proc/self/cwd"); err == nil {
+		return strings.TrimSuffix(dir, " (deleted)"), nil
+	}
+	if _, gone := os.Stat(shell); filepath.IsAbs(shell) && errors.Is(gone, fs.ErrNotExist) {
+		return shell, nil
+	}
+	return "", err
 }
 
 // command runs the command that args name.
