@@ -126,6 +126,10 @@ func (s *Server) options(q request) hermes.Options {
 		Settings: cell.Settings, Environ: cell.Environ, Dir: cell.Dir, Log: log,
 		Openers: s.config.Openers(cell.Environ, cell.Dir, log), Warnings: cell.Warnings,
 	}
+	if s.config.Inside {
+		o.Warnings = append(o.Warnings, "the session server was started inside of a run and ends with that, and with it the session: "+
+			"hermes-exec session end --all, and then a call from outside, starts one that stays")
+	}
 	if q.Version != s.config.Version {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("the session server is still that of version %s, for it holds sessions; "+
 			"this is version %s: it takes over when all have ended (hermes-exec session list)", s.config.Version, q.Version))

@@ -23,6 +23,7 @@ type Config struct {
 	Place   Place
 	Version string        // of this program
 	Idle    time.Duration // how long it stays without sessions and requests; 0 is DefaultIdle
+	Inside  bool          // a run has started it, whose end it does not survive
 	Temp    []string      // temporary directories to sweep at start, besides the system's own
 
 	// Openers returns the backends for a caller with these variables and this directory.

@@ -22,6 +22,7 @@ func (a *app) serveSessionsCommand() *cli.Command {
 		UsageText: "hermes-exec " + serveName + " [--idle TIME] HERMES_HOME",
 		Hidden:    true,
 		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "inside", DisableDefaultText: true, Usage: "say in every result that a run has started it, with which it ends"},
 			&cli.DurationFlag{Name: "idle", Value: server.DefaultIdle, Usage: "end after `TIME` without sessions and calls"},
 		},
 		Action: a.serveSessions,
@@ -46,7 +47,7 @@ func (a *app) serveSessions(c *cli.Context) error {
 	ctx, stop := a.interrupts(c.Context, nil)
 	defer stop()
 	return server.Serve(ctx, server.Config{
-		Place: place, Version: identity(), Idle: c.Duration("idle"), Temp: []string{os.TempDir()},
+		Place: place, Version: identity(), Idle: c.Duration("idle"), Inside: c.Bool("inside"), Temp: []string{os.TempDir()},
 		Openers: func(environ map[string]string, dir string, log *slog.Logger) map[string]backend.Opener {
 			return all.Openers(all.Host{Env: environ, Dir: dir, Log: log})
 		},

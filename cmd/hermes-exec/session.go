@@ -16,6 +16,7 @@ import (
 	hermes "github.com/hermes-exec/hermes-exec"
 	"github.com/hermes-exec/hermes-exec/config"
 	"github.com/hermes-exec/hermes-exec/server"
+	"github.com/hermes-exec/hermes-exec/transport"
 )
 
 func (a *app) sessionCommand() *cli.Command {
@@ -101,6 +102,9 @@ func (a *app) client(home string) (*server.Client, error) {
 			return nil, usagef("%s: %q is not a time: give 90s, 5m or 1h", serverIdle, idle)
 		}
 		args = append(args, "--idle", idle)
+	}
+	if a.environ[transport.EnvToken] != "" {
+		args = append(args, "--inside")
 	}
 	return &server.Client{Place: place, Version: identity(), Start: server.Command(append(args, home)...)}, nil
 }

@@ -158,6 +158,27 @@ func TestTenCallsAtOnce(t *testing.T) {
 	}
 }
 
+// A server that a script has started ends with the script, as all that it starts does. Its results say
+// so, and so does the next call.
+func TestServerInsideARun(t *testing.T) {
+	s := newShell(t)
+	cmd := s.command("run", "-")
+	cmd.Stdin = strings.NewReader(`
+import subprocess
+for code in ["x = 1", "print(x)"]:
+    subprocess.run(["hermes-exec", "run", "--session", "s"], input=code, text=True, check=True)
+`)
+	const warning = "hermes-exec: warning: the session server was started inside of a run and ends with that"
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "1\n") || strings.Count(string(out), warning) != 2 {
+		t.Errorf("%v: %s", err, out)
+	}
+	r := s.run("print('x' in globals())")
+	if r.Output != "False\n" || r.Kernel.Reason != hermes.LostServer || strings.Contains(r.Warning, "inside of a run") {
+		t.Errorf("%+v, kernel %+v", r, r.Kernel)
+	}
+}
+
 // Two HERMES_HOMEs know nothing of each other.
 func TestTwoHomes(t *testing.T) {
 	a, b := newShell(t), newShell(t)
