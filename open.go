@@ -216,7 +216,7 @@ func (e *Env) shut() error {
 // timeoutError is the cause of a context whose time is over.
 type timeoutError struct{ limit time.Duration }
 
-// Error is a fixed wording that programs match on.
+// Error is the beginning of a fixed wording that programs match on.
 func (e *timeoutError) Error() string {
-	return fmt.Sprintf("Script timed out after %ss and was killed.", seconds(e.limit))
+	return fmt.Sprintf("Script timed out after %ss", seconds(e.limit))
 }

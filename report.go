@@ -29,7 +29,7 @@ func (r *run) result(err error) *Result {
 	}
 	res.Kernel = r.session
 	if err != nil {
-		res.fail(err)
+		res.fail(err, r.end())
 	} else {
 		res.judge(r.outcome, stderr.Text)
 	}

@@ -32,9 +32,9 @@ func TestWarnings(t *testing.T) {
 
 func TestTimeoutText(t *testing.T) {
 	for limit, want := range map[time.Duration]string{
-		300 * time.Second: "Script timed out after 300s and was killed.",
-		90 * time.Minute:  "Script timed out after 5400s and was killed.",
-		time.Second / 2:   "Script timed out after 0.5s and was killed.",
+		300 * time.Second: "Script timed out after 300s",
+		90 * time.Minute:  "Script timed out after 5400s",
+		time.Second / 2:   "Script timed out after 0.5s",
 	} {
 		if got := (&timeoutError{limit}).Error(); got != want {
 			t.Errorf("%v: %s", limit, got)

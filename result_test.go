@@ -159,7 +159,7 @@ func TestFailed(t *testing.T) {
 		status Status
 		output string
 	}{
-		{"a timeout", &timeoutError{time.Second}, KindTimeout, Timeout, "⏰ Script timed out after 1s and was killed."},
+		{"a timeout", &timeoutError{time.Second}, KindTimeout, Timeout, "⏰ Script timed out after 1s before it began."},
 		{"P4 an interrupt", &Interrupt{}, KindInterrupted, Interrupted, "[execution interrupted]"},
 		{"P3 an interrupt with a reason", &Interrupt{Reason: "user typed stop"}, KindInterrupted, Interrupted, "[execution interrupted — user typed stop]"},
 		{"B037 a cancelled context has no invented reason", context.Canceled, KindInterrupted, Interrupted, "[execution interrupted]"},

@@ -27,25 +27,54 @@ var errNoCode = errors.New("No code provided. The parameter `code` is required: 
 // which stands for a mistake of the caller: *config.ValueError, *config.FileError.
 func Failed(err error) *Result {
 	r := &Result{}
-	r.fail(err)
+	r.fail(err, notBegun)
 	r.mark(err)
 	return r
 }
 
-// fail puts an error that is not the script's own into the result.
-func (r *Result) fail(err error) {
+// end is what became of a script whose run was ended.
+type end int
+
+const (
+	notBegun end = iota // nothing of it has run
+	killed
+	obeyed // a cell that ended by KeyboardInterrupt: its kernel lives on
+)
+
+// end says what became of the script.
+func (r *run) end() end {
+	switch o := r.outcome; {
+	case o == nil:
+		return notBegun
+	case o.Ended || r.session == nil || r.fallback != "":
+		return killed
+	default:
+		return obeyed
+	}
+}
+
+// fail puts an error that is not the script's own into the result. How is what became of the script.
+func (r *Result) fail(err error, how end) {
 	r.ErrorKind, r.Error = kindOf(err), err.Error()
 	switch r.ErrorKind {
 	case KindTimeout:
 		r.Status = Timeout
 		if limit, ok := errors.AsType[*timeoutError](err); ok {
-			r.Error = limit.Error()
+			r.Error = limit.Error() + map[end]string{
+				notBegun: " before it began.", killed: " and was killed.",
+				obeyed: " and was interrupted (KeyboardInterrupt). The session's state is kept.",
+			}[how]
 		}
 	case KindInterrupted:
 		r.Status = Interrupted
-		r.Error = "Script was interrupted."
+		r.Error = "Script was interrupted"
+		if how == notBegun {
+			r.Error += " before it began"
+		}
 		if reason := interruption(err); reason != "" {
-			r.Error = "Script was interrupted: " + reason
+			r.Error += ": " + reason
+		} else {
+			r.Error += "."
 		}
 	default:
 		r.Status = Failure
@@ -116,6 +145,8 @@ func (r *Result) judge(o *kernel.Outcome, stderr string) {
 	}
 	r.Status = Failure
 	switch {
+	case o.Spoilt != nil:
+		r.ErrorKind, r.Error = KindScript, fmt.Sprintf("The session's Python process was ended, and its state is lost: %v.", o.Spoilt)
 	case exit == nil:
 		r.ErrorKind, r.Error = KindScript, "The session's Python process ended without a word, and its state is lost."
 	case exit.OOMKilled:

@@ -74,6 +74,9 @@ func (k *Kernel) encode(c Cell, code []byte) []byte {
 			b = fields.Append(b, "home", home)
 		}
 	}
+	if c.Script != "" {
+		b = fields.Append(b, "script", c.Script)
+	}
 	for _, arg := range c.Args {
 		b = fields.Append(b, "arg", arg)
 	}
@@ -103,15 +106,18 @@ func (k *Kernel) run(ctx context.Context, message []byte, soft bool) (*Outcome, 
 	case m := <-k.messages: // it ended after its cell did
 		return k.done(m)
 	default:
-		return k.died()
 	}
+	if ctx.Err() != nil { // whoever ended the cell may have ended the kernel too
+		return &Outcome{Ended: true, Survivors: k.survivors()}, context.Cause(ctx)
+	}
+	return k.died()
 }
 
 // done is how a cell ended that came to its end. A message that does not fit was made up by the
 // cell: its kernel cannot be trusted with another.
 func (k *Kernel) done(m fields.Fields) (*Outcome, error) {
 	if m.Text("type") != "done" || m.Int("cell") != k.count.Load() {
-		k.kill(context.Background())
+		k.spoil()
 		<-k.ended
 		return k.died()
 	}
@@ -130,6 +136,10 @@ func (k *Kernel) died() (*Outcome, error) {
 	o := &Outcome{Ended: true, Survivors: k.survivors()}
 	if errors.Is(k.failure, backend.ErrUnavailable) || errors.Is(k.failure, net.ErrClosed) {
 		return o, k.failure
+	}
+	if k.spoilt.Load() {
+		o.Spoilt = ErrSpoilt
+		return o, nil
 	}
 	var exit *backend.ExitError
 	if errors.As(k.failure, &exit) && exit.Signal != 0 {
@@ -156,26 +166,32 @@ func (k *Kernel) stop(ctx context.Context, soft bool) (*Outcome, error) {
 	if i := (*Interrupt)(nil); errors.As(cause, &i) {
 		soft = (soft || i.Soft) && !i.Kill
 	}
-	if soft && k.signalled(ctx, backend.Interrupt, softInterrupt) {
-		return &Outcome{}, cause
+	if soft {
+		if m := k.signalled(ctx, backend.Interrupt, softInterrupt); m != nil {
+			o, _ := k.done(m)
+			return o, cause
+		}
 	}
 	if how := k.process.stop(cause); how.Grace > 0 {
-		k.signalled(ctx, how.Signal, how.Grace)
+		if m := k.signalled(ctx, how.Signal, how.Grace); m != nil {
+			k.retire()
+		}
 	}
 	k.kill(ctx)
 	return &Outcome{Ended: true, Survivors: k.survivors()}, cause
 }
 
-// signalled sends sig and tells whether the cell ended within the grace and the kernel lives.
-func (k *Kernel) signalled(ctx context.Context, sig backend.Signal, grace time.Duration) bool {
+// signalled sends sig and returns what the kernel says if its cell ends within the grace; nil if not,
+// or if the kernel ends with it.
+func (k *Kernel) signalled(ctx context.Context, sig backend.Signal, grace time.Duration) fields.Fields {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	_ = k.running.Signal(ctx, sig) // one that cannot be sent is not obeyed either
 	select {
-	case <-k.messages:
-		return true
+	case m := <-k.messages:
+		return m
 	case <-k.ended:
 	case <-ctx.Done():
 	}
-	return false
+	return nil
 }

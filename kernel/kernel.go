@@ -16,7 +16,10 @@ type Cell struct {
 	File string
 	Code []byte
 
-	Args []string // sys.argv[1:]
+	// Script is sys.argv[0] in a kernel; "" is the file that __main__.__file__ names there. OneShot
+	// does not need it: an interpreter says itself which file it runs.
+	Script string
+	Args   []string // sys.argv[1:]
 
 	// Dir is the working directory; "" is the backend's. A kernel goes there when it is another than
 	// that of the cell before: until then it stays where the cells themselves have gone.
@@ -46,6 +49,8 @@ type Outcome struct {
 
 	// Ended says that the kernel is gone, and with it what it held. A one-shot executor has none.
 	Ended bool
+	// Spoilt is why it was ended although nobody wanted that: nil or ErrSpoilt.
+	Spoilt error
 	// Fallback is why the cell ran in a process of its own although a kernel was wanted.
 	Fallback string
 	// Lost is why the state of earlier cells was gone when this one began: its kernel had ended.

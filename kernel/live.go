@@ -40,6 +40,7 @@ type Kernel struct {
 	listened chan struct{} // closed when all that it said is in messages
 	ended    chan struct{} // closed after both
 	failure  error         // how it ended; valid when ended is closed
+	spoilt   atomic.Bool   // it had to be ended
 	once     sync.Once
 	work     sync.WaitGroup
 	count    atomic.Int64 // of cells
@@ -116,13 +117,16 @@ func (k *Kernel) watch() {
 	close(k.ended)
 }
 
-// listen hands on messages. A kernel whose channel broke or speaks nonsense is of no use.
+// listen hands on messages, until the process has ended or speaks nonsense. One that cannot be heard
+// because a cell has closed its channel ends with that cell.
 func (k *Kernel) listen() {
 	defer close(k.listened)
 	for {
 		m, err := receive(k.control)
+		if errors.Is(err, errMessage) {
+			k.spoil()
+		}
 		if err != nil {
-			k.kill(context.Background())
 			return
 		}
 		select {
@@ -131,6 +135,15 @@ func (k *Kernel) listen() {
 			return
 		}
 	}
+}
+
+// ErrSpoilt means that a cell has found what its kernel speaks by, and has written there.
+var ErrSpoilt = errors.New("something in it wrote to the channel on which it answers hermes-exec")
+
+// spoil ends a kernel that cannot be trusted with another cell.
+func (k *Kernel) spoil() {
+	k.spoilt.Store(true)
+	k.kill(context.Background())
 }
 
 // Done is closed when the process has ended.
@@ -159,14 +172,9 @@ func (k *Kernel) kill(ctx context.Context) {
 // endWait is how long a kernel that was asked to end gets for what it has to put away.
 const endWait = 500 * time.Millisecond
 
-// ask has a kernel that runs no cell end by itself: it knows of temporary files that a killed one
-// leaves behind.
-func (k *Kernel) ask() {
-	select {
-	case k.busy <- struct{}{}: // and no cell begins any more
-	default:
-		return
-	}
+// retire has a kernel end by itself that runs no cell, and begins none any more: it knows of temporary
+// files that a killed one leaves behind.
+func (k *Kernel) retire() {
 	_ = k.control.SetWriteDeadline(time.Now().Add(endWait))
 	if send(k.control, fields.Append(nil, "type", "end")) != nil {
 		return
@@ -180,7 +188,11 @@ func (k *Kernel) ask() {
 // Close ends the kernel with all its processes. It is idempotent.
 func (k *Kernel) Close() error {
 	k.once.Do(func() {
-		k.ask()
+		select {
+		case k.busy <- struct{}{}:
+			k.retire()
+		default: // under a cell
+		}
 		k.kill(context.Background())
 		_ = k.control.Close()
 		k.work.Wait()

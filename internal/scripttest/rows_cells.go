@@ -82,6 +82,9 @@ func lossStories() []story {
 		o.Settings.Timeout, o.Settings.OnTimeout = 3*time.Second, config.InterruptOnTimeout
 	}
 	timedOut := want{status: hermes.Timeout, kind: hermes.KindTimeout, code: -1000, outputHas: []string{"on\n", "⏰ Script timed out after 3s and was killed."}, errorHas: []string{"timed out"}}
+	obeyed := timedOut
+	obeyed.code = 1
+	obeyed.outputHas = []string{"on\n", "⏰ Script timed out after 3s and was interrupted (KeyboardInterrupt). The session's state is kept."}
 	died := want{status: hermes.Failure, kind: hermes.KindScript, code: -1000, outputHas: []string{"on\n"}, errorHas: []string{"ended", "state is lost"}}
 	killed := died
 	killed.kind, killed.errorHas = hermes.KindSignal, []string{"signal 9"}
@@ -100,11 +103,13 @@ func lossStories() []story {
 		lost("P124 P125 a kernel that talks nonsense to its host", nil,
 			"import os, stat\nprint('on', flush=True)\nfor n in range(3, 1024):\n    try:\n        if stat.S_ISSOCK(os.fstat(n).st_mode) or stat.S_ISFIFO(os.fstat(n).st_mode): os.write(n, b'\\x7fxyznonsense' * 100)\n"+
 				"    except OSError: pass\nimport time\ntime.sleep(600)", want{
-				status: hermes.Failure, kind: hermes.KindSignal, code: -1000, outputHas: []string{"on\n"}, errorHas: []string{"signal 9"},
+				status: hermes.Failure, kind: hermes.KindScript, code: -1000, outputHas: []string{"on\n"},
+				errorHas: []string{"was ended, and its state is lost", "wrote to the channel"},
 			}, hermes.LostDied),
+		lost("a kernel whose channel is closed", nil, "import os\nprint('on', flush=True)\nos.closerange(3, 1024)", died, hermes.LostDied),
 		{"on_timeout interrupt keeps the state if the cell obeys", []cell{
 			{code: "x = 1"},
-			{code: "import time\nprint('on')\nx = 2\ntime.sleep(600)", change: soft, want: timedOut},
+			{code: "import time\nprint('on')\nx = 2\ntime.sleep(600)", change: soft, want: obeyed},
 			{code: "print(x)", want: prints("2\n")},
 		}},
 		{"on_timeout interrupt kills a cell that does not obey", []cell{
