@@ -36,6 +36,8 @@ type Script struct {
 	File string
 	Code []byte
 
+	// Name is a path on the host: sys.argv[0] of a session's cell that came as Code and was a FILE.
+	Name  string
 	Args  []string  // sys.argv[1:]
 	Stdin io.Reader // nil: empty
 

@@ -156,6 +156,7 @@ func (r *run) serve(ctx context.Context, cancel context.CancelCauseFunc) error {
 // cell is the script as an executor takes it.
 func (r *run) cell() kernel.Cell {
 	c := kernel.Cell{File: r.source.inPlace, Code: r.source.code, Args: r.script.Args, Stdin: r.script.Stdin, Dir: r.dir}
+	c.Script = r.source.script(r.env.Info().SameHost)
 	c.Stdout = r.sink(r.stdout, r.script.Stdout, EventStdout)
 	c.Stderr = r.sink(r.stderr, r.script.Stderr, EventStderr)
 	if !r.live() {

@@ -17,29 +17,47 @@ type source struct {
 	code    []byte
 	inPlace string // the path to run it at; "" stages it
 	shipped string // the name of a FILE that is staged
+	name    string // where it comes from, on the host; "" if it has no name there
+}
+
+// script is what sys.argv[0] of a session's cell says. Here says that the environment sees the host's
+// files.
+func (s source) script(here bool) string {
+	if here || s.name == "" {
+		return s.name
+	}
+	return filepath.Base(s.name)
 }
 
 // readSource reads a script. Dir is where a relative FILE lies; here says that the environment sees
 // the host's files.
 func readSource(s Script, dir string, here bool) (source, error) {
 	if s.File == "" {
-		return source{code: s.Code}, check(s.Code)
+		return source{code: s.Code, name: within(dir, s.Name)}, check(s.Code)
 	}
-	path := s.File
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
+	path := within(dir, s.File)
 	code, regular, err := readScript(path)
 	if err != nil {
 		return source{}, usageError{fmt.Errorf("script: %w", err)}
 	}
 	src := source{code: code}
+	if regular {
+		src.name = path
+	}
 	if regular && here {
 		src.inPlace = path
 	} else {
 		src.shipped = filepath.Base(path)
 	}
 	return src, check(code)
+}
+
+// within makes a path absolute that is relative to dir. None stays none.
+func within(dir, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 // readScript reads a file. What is not regular, as in `hermes-exec <(generate)`, can be read once

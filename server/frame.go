@@ -68,9 +68,10 @@ type cell struct {
 	Dir      string
 	LogLevel int
 
-	Code  []byte
-	Args  []string
-	Reset bool
+	Code   []byte
+	Script string // the name of a FILE
+	Args   []string
+	Reset  bool
 
 	Display bool
 
@@ -196,5 +197,5 @@ const patience = 30 * time.Second
 
 // script is what of the cell is the script. Live output and events are the caller's to add.
 func (c *cell) script() hermes.Script {
-	return hermes.Script{Code: c.Code, Args: c.Args, Display: c.Display, Trace: c.Trace, Stream: c.Stream, Spills: c.Spills}
+	return hermes.Script{Code: c.Code, Name: c.Script, Args: c.Args, Display: c.Display, Trace: c.Trace, Stream: c.Stream, Spills: c.Spills}
 }

@@ -172,7 +172,7 @@ func (s *script) load() error {
 	if s.Code, err = readAll(f); err != nil {
 		return err
 	}
-	s.File = ""
+	s.Name, s.File = s.File, ""
 	return nil
 }
 

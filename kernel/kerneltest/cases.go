@@ -37,6 +37,11 @@ func exitCases() []testCase {
 			e.want(d, 1, "")
 			e.wantStderr(d, "SyntaxError")
 		}},
+		{"syntax error that is found after parsing", func(ctx context.Context, e *env) {
+			d := e.cell(ctx, "x = 1\nreturn x  # here\n")
+			e.want(d, 1, "")
+			e.wantStderr(d, "line 2\n    return x  # here\n    ^", "SyntaxError: 'return' outside function")
+		}},
 		{"killed", func(ctx context.Context, e *env) {
 			d := e.cell(ctx, "import os, signal\nprint('on')\nos.kill(os.getpid(), signal.SIGKILL)")
 			if d.Outcome == nil || d.Exit == nil || d.Exit.Signal != backend.Kill || d.stdout != "on\n" {
@@ -100,6 +105,9 @@ func inputCases() []testCase {
 			e.want(e.exec(ctx, kernel.Cell{Code: []byte("import sys; print(sys.argv[1:])"), Args: []string{"-x", "a b", "", "ü"}}),
 				0, "['-x', 'a b', '', 'ü']\n")
 		}},
+		{"the script is what __file__ names", func(ctx context.Context, e *env) {
+			e.want(e.cell(ctx, "import os, sys; print(sys.argv[0] == __file__, os.path.isfile(__file__))"), 0, "True True\n")
+		}},
 		{"directory", func(ctx context.Context, e *env) {
 			e.open(0)
 			if err := e.backend.Put(ctx, "sub dir/x", strings.NewReader(""), 0); err != nil {
@@ -112,9 +120,9 @@ func inputCases() []testCase {
 			e.want(e.cell(ctx, code), 0, fmt.Sprintln(5<<20))
 		}},
 		{"source that is not UTF-8", func(ctx context.Context, e *env) {
-			d := e.cell(ctx, "print('\xff')\n")
+			d := e.cell(ctx, "x = 1\n\nprint('\xff')\n")
 			e.want(d, 1, "")
-			e.wantStderr(d, "SyntaxError")
+			e.wantStderr(d, "SyntaxError: Non-UTF-8 code starting with '\\xff' in ", ", but no encoding declared")
 		}},
 		{"source in its own encoding", func(ctx context.Context, e *env) {
 			e.want(e.cell(ctx, "# coding: latin-1\nprint('\xe9')\n"), 0, "é\n")
@@ -153,10 +161,32 @@ if __name__ == '__main__':
 
 func stateCases(fresh bool) []testCase {
 	if !fresh {
-		return []testCase{{"names stay", func(ctx context.Context, e *env) {
-			e.want(e.cell(ctx, "x = 41"), 0, "")
-			e.want(e.cell(ctx, "print(x + 1)"), 0, "42\n")
-		}}}
+		return []testCase{
+			{"names stay", func(ctx context.Context, e *env) {
+				e.want(e.cell(ctx, "x = 41"), 0, "")
+				e.want(e.cell(ctx, "print(x + 1)"), 0, "42\n")
+			}},
+			{"each cell has its own script", func(ctx context.Context, e *env) {
+				const look = "import sys; print(sys.argv)"
+				e.want(e.exec(ctx, kernel.Cell{Code: []byte(look), Script: "a b/job.py", Args: []string{"x"}}), 0, "['a b/job.py', 'x']\n")
+				e.want(e.cell(ctx, "print(sys.argv == [__file__])"), 0, "True\n")
+			}},
+			{"descriptors do not stay as a cell has left them", func(ctx context.Context, e *env) {
+				const look = "import os, sys\nprint('py')\nos.write(1, b'raw\\n')\nos.system('echo sub')\nprint(repr(sys.stdin.read()), file=sys.stderr)"
+				for _, code := range []string{
+					"import os; os.closerange(0, 3)", "import os; os.dup2(os.open(os.devnull, os.O_RDWR), 1); os.dup2(1, 2)",
+					"import os; os.set_blocking(1, False); os.set_blocking(2, False)",
+					"import sys; sys.stdin.close(); sys.stdout.close(); sys.stderr.close()", "exit()",
+				} {
+					e.want(e.cell(ctx, code), 0, "")
+					d := e.cell(ctx, look)
+					e.want(d, 0, "py\nraw\nsub\n")
+					if d.stderr != "''\n" {
+						e.Errorf("after %s: stderr %q", code, d.stderr)
+					}
+				}
+			}},
+		}
 	}
 	return []testCase{{"names do not stay", func(ctx context.Context, e *env) {
 		e.want(e.cell(ctx, "x = 41"), 0, "")

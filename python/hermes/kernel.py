@@ -135,7 +135,8 @@ class Kernel:
 
     def _prepare(self, message: frames.Fields) -> None:
         """Puts the cell where the host wants it, and drops stubs of a tool set that has changed."""
-        sys.argv = ["script.py"] + [os.fsdecode(a) for a in message.get("arg", ())]
+        script = message["script"][0] if "script" in message else os.fsencode(self._definitions.path)
+        sys.argv = [os.fsdecode(a) for a in [script] + message.get("arg", [])]
         if "dir" in message:
             self._go(message["dir"][0])
         try:
