@@ -8,7 +8,8 @@ import os
 import select
 
 from . import frames
-from .loop import Loop, Out, Sink, Source, Stream
+from .loop import Loop, Out, Sink, Stream
+from .source import Source
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
