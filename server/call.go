@@ -155,7 +155,7 @@ func (c *Client) wait() time.Duration {
 // silent is the error about a server that is there and does not answer.
 func (c *Client) silent() error {
 	m, err := owner.Read(c.Place.Dir)
-	if err != nil {
+	if err != nil || m.Dead() { // of the server before this one
 		return fmt.Errorf("%w within %v: see hermes-exec logs", ErrSilent, c.wait())
 	}
 	return fmt.Errorf("%w within %v: process %d is stopped or stuck. `kill -CONT %[3]d` lets one go on that was stopped; "+

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -197,6 +198,32 @@ func TestServerSilent(t *testing.T) {
 	}
 	if len(h.started) != 1 {
 		t.Errorf("%d servers were started", len(h.started))
+	}
+}
+
+// The process of a server before this one is not the one to kill.
+func TestServerSilentOfUnknownProcess(t *testing.T) {
+	h := newHouse(t)
+	c := h.client("one")
+	if err := c.Place.make(); err != nil {
+		t.Fatal(err)
+	}
+	child := exec.Command("true")
+	if err := child.Run(); err != nil {
+		t.Skip(err)
+	}
+	dead := owner.Self()
+	dead.PID = child.Process.Pid
+	for name, arrange := range map[string]func() error{
+		"no mark":         func() error { return nil },
+		"that of another": func() error { return dead.Write(c.Place.Dir) },
+	} {
+		if err := arrange(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.silent(); !errors.Is(err, ErrSilent) || strings.Contains(err.Error(), "kill") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
