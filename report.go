@@ -131,12 +131,7 @@ func (r *Result) keep(stdout output.Text) {
 
 // warn adds what the run itself gives reason to warn of.
 func (r *run) warn(stdout, stderr output.Text) {
-	if stdout.Truncated && r.script.Stdout == nil {
-		r.warnings = append(r.warnings, truncation(stdout))
-	}
-	if stderr.Truncated && r.script.Stderr == nil {
-		r.warnings = append(r.warnings, fmt.Sprintf("stderr was truncated: %d of %d bytes are shown", stderr.Captured, stderr.Total))
-	}
+	r.warnings = append(r.warnings, cuts(r.script, stdout, stderr)...)
 	if n := r.calls.OverBudget; n > 0 {
 		r.warnings = append(r.warnings, fmt.Sprintf("%d tool call(s) were refused: the limit is %d a run (--max-tool-calls)",
 			n, r.env.options.Settings.MaxToolCalls))
@@ -147,6 +142,18 @@ func (r *run) warn(stdout, stderr output.Text) {
 	if r.outcome != nil && len(r.outcome.Survivors) > 0 {
 		r.warnings = append(r.warnings, "these processes of the script could not be ended: "+strings.Join(r.outcome.Survivors, ", "))
 	}
+}
+
+// cuts warns of output that is not all shown, to callers who have not had it live.
+func cuts(s Script, stdout, stderr output.Text) []string {
+	var warnings []string
+	if stdout.Truncated && s.Stdout == nil {
+		warnings = append(warnings, truncation(stdout))
+	}
+	if stderr.Truncated && s.Stderr == nil {
+		warnings = append(warnings, fmt.Sprintf("stderr was truncated: %d of %d bytes are shown", stderr.Captured, stderr.Total))
+	}
+	return warnings
 }
 
 // truncation tells what is missing and where it is.

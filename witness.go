@@ -102,7 +102,7 @@ func (w *Witness) Lost(err error, k KernelState) *Result {
 	if w.script.Trace {
 		r.ToolCalls = append([]Call{}, calls...)
 	}
-	r.Warning = strings.Join(append(slices.Clone(w.options.Warnings), w.doubt()), "\n")
+	r.Warning = strings.Join(slices.Concat(w.options.Warnings, []string{w.doubt()}, cuts(w.script, stdout, stderr)), "\n")
 	return w.tell(r)
 }
 

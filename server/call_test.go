@@ -107,8 +107,9 @@ func TestServerLostEvents(t *testing.T) {
 		sent   []hermes.Event
 		output string
 		calls  []hermes.Call
+		warns  string
 	}{
-		"nothing": {nil, "", []hermes.Call{}},
+		"nothing": {nil, "", []hermes.Call{}, "may be incomplete"},
 		"output and calls": {
 			[]hermes.Event{
 				{Type: hermes.EventStart},
@@ -119,6 +120,13 @@ func TestServerLostEvents(t *testing.T) {
 			},
 			"out\n\n--- stderr ---\nerr\n",
 			[]hermes.Call{{Tool: "read_file", ArgsPreview: "{}", Duration: 2, Error: &text}},
+			"may be incomplete",
+		},
+		"much output": {
+			[]hermes.Event{{Type: hermes.EventStdout, Text: strings.Repeat("x", 60_000)}},
+			strings.Repeat("x", 20_000) + "\n\n... [OUTPUT TRUNCATED - 10000 bytes omitted out of 60000 total] ...\n\n" + strings.Repeat("x", 30_000),
+			[]hermes.Call{},
+			"output was truncated: 50000 of 60000 bytes are shown",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +144,8 @@ func TestServerLostEvents(t *testing.T) {
 			cell.Script.Stream, cell.Script.Trace = true, true
 			cell.Script.Events = func(e hermes.Event) { seen = append(seen, e) }
 			r := c.Run(t.Context(), cell)
-			if r.Output != test.output || r.ToolCallsMade != int64(len(test.calls)) || fmt.Sprint(deref(r.ToolCalls)) != fmt.Sprint(deref(test.calls)) {
+			if r.Output != test.output || r.ToolCallsMade != int64(len(test.calls)) || fmt.Sprint(deref(r.ToolCalls)) != fmt.Sprint(deref(test.calls)) ||
+				!strings.Contains(r.Warning, test.warns) {
 				t.Errorf("%+v", r)
 			}
 			last := len(seen) - 1
