@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
 	"net/url"
 	"os"
@@ -83,9 +85,15 @@ func venv(t *testing.T) string {
 	return dir
 }
 
-// A target that cannot be opened, and other mistakes, cost no state.
+// P127: where a cell cannot run as it is asked to, it runs nowhere. That, and other mistakes, cost no
+// state.
 func TestSessionsMistakes(t *testing.T) {
 	c := newCells(t, "local")
+	open := c.options.Openers["local"]
+	c.options.Openers["full"] = func(ctx context.Context, u *url.URL) (backend.Backend, error) {
+		b, err := open(ctx, u)
+		return noStaging{b}, err
+	}
 	c.options.Openers["down"] = func(context.Context, *url.URL) (backend.Backend, error) {
 		return nil, fmt.Errorf("%w: nobody answers", backend.ErrUnavailable)
 	}
@@ -95,10 +103,16 @@ func TestSessionsMistakes(t *testing.T) {
 		"not there":    func(o *hermes.Options) { o.Settings.Backend = "down" },
 		"no python":    func(o *hermes.Options) { o.Settings.Python = "/nowhere/python3" },
 		"no directory": func(o *hermes.Options) { o.Settings.Cwd = "/nowhere" },
+		"no private directory": func(o *hermes.Options) {
+			o.Settings.Backend, o.Settings.Mode = "full", config.Strict
+		},
 	} {
 		o := c.options
 		change(&o)
-		r := c.in(o, "a", "print('ran')")
+		r := c.in(o, "a", "open('canary', 'w')")
+		if _, err := os.Stat(filepath.Join(c.options.Dir, "canary")); err == nil {
+			t.Errorf("%s: it ran", name)
+		}
 		if r.Status != hermes.Failure || r.Execution != "" || r.Kernel == nil || r.Kernel.StateLost || r.Kernel.Ended {
 			t.Errorf("%s: %s %s %+v: %s", name, r.Status, r.ErrorKind, r.Kernel, r.Error)
 		}
@@ -114,6 +128,13 @@ func TestSessionsMistakes(t *testing.T) {
 		t.Errorf("stdin: %s", r.Error)
 	}
 	c.prints("a", "print(x)", "1\n")
+}
+
+// noStaging is an environment that is full.
+type noStaging struct{ backend.Backend }
+
+func (noStaging) Put(context.Context, string, io.Reader, fs.FileMode) error {
+	return errors.New("no space left")
 }
 
 // The caller's directory moves the kernel when it changes, and not before.
@@ -149,7 +170,8 @@ func TestSessionsFile(t *testing.T) {
 		if err := os.WriteFile(file, []byte("import sys\nx = globals().get('x', 0) + 1\nprint(x, sys.argv[1:])"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"1 ['a b']\n", "2 ['a b']\n"} {
+		script := map[string]string{"local": file, "pipe": "cell.py"}[name] // the path means nothing on another machine
+		for _, want := range []string{"1 ['" + script + "', 'a b']\n", "2 ['" + script + "', 'a b']\n"} {
 			r := c.set.Run(t.Context(), "a", c.options, hermes.Script{File: "cell.py", Args: []string{"a b"}}, false)
 			if r.Output != want {
 				t.Errorf("%q %s", r.Output, r.Error)

@@ -209,9 +209,10 @@ func TestSessionsEndDuringGrace(t *testing.T) {
 	}
 }
 
-// P138 P139: the end of a session ends its processes, and the name is free.
+// P138 P139 P156: the end of a session ends its processes, and no others, and the name is free.
 func TestSessionsEnd(t *testing.T) {
 	c := newCells(t, "local")
+	c.prints("b", "x = 1", "")
 	child := c.number(c.run("a", orphan))
 	pid := c.pid("a")
 	running := c.begin(t.Context(), "a", sleeps)
@@ -223,6 +224,8 @@ func TestSessionsEnd(t *testing.T) {
 	}
 	gone(t, pid)
 	gone(t, child)
+	c.state(c.prints("b", "print(x)", "1\n"), hermes.KernelState{Session: "b", Reused: true, ExecutionCount: 2})
+	c.set.End("b")
 	if list := c.set.List(); len(list) != 0 || !c.set.Idle() {
 		t.Errorf("%+v", list)
 	}

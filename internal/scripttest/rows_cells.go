@@ -48,7 +48,7 @@ func stateStories() []story {
 			{code: "x = 1\ninput('name? ')", want: fails("EOFError")},
 			{code: "import sys\nprint(x, repr(sys.stdin.read()))", want: prints("1 ''\n")},
 		}},
-		{"P135 P136 B047 sessions do not see each other", []cell{
+		{"P135 P136 P156 B047 sessions do not see each other", []cell{
 			{code: "WT = 'a'\nimport os\nhome = os.getcwd()\nos.mkdir('sub')\nos.chdir('sub')"},
 			{session: "t", code: "print(WT)", want: fails("NameError")},
 			{session: "t", code: "import os\nprint(os.path.basename(os.getcwd()) == 'sub')", want: prints("False\n")},
@@ -221,6 +221,12 @@ func callerStories() []story {
 			{
 				code: "import os\nprint(os.environ.get('RANDOM_X'))", change: func(o *hermes.Options) { o.Settings.EnvPassthrough = []string{"RANDOM_X"} },
 				reset: true, want: prints("1\n"), state: state{lost: hermes.LostReset},
+			},
+		}},
+		{"P129 what watches over a kernel is not in its environment", []cell{
+			{
+				code: "import os\nprint(sorted(n for n in os.environ if n.startswith('HERMES') and not n.startswith('HERMES_RPC_')))",
+				want: prints("['HERMES_CONFIG', 'HERMES_ENV', 'HERMES_PROFILE']\n"),
 			},
 		}},
 		{"a mode is another state", []cell{
