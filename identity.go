@@ -29,7 +29,7 @@ func accessVariables() []string {
 
 // identify finds the identity of what o names, if that is an environment like info.
 func identify(o Options, info backend.Info) identity {
-	id := identity{url: target(o.Settings, "").String()}
+	id := identity{url: o.Settings.Target("").String()}
 	switch {
 	case !info.SameHost:
 		id.access = values(o.Environ, accessVariables())
@@ -81,9 +81,10 @@ type spawn struct {
 
 func spawnOf(o Options) spawn {
 	s := o.Settings
+	passthrough, set := s.Environment(o.Environ)
 	return spawn{
-		environ: maps.Clone(o.Environ), set: maps.Clone(s.EnvSet), passthrough: slices.Clone(s.EnvPassthrough), reserved: slices.Clone(s.ReservedEnv),
-		directories: directories(o), timezone: s.Timezone, transport: s.Transport, maxLine: s.MaxLine,
+		environ: maps.Clone(o.Environ), set: set, passthrough: passthrough, reserved: slices.Clone(s.ReservedEnv),
+		directories: directories(o, true), timezone: s.Timezone, transport: s.Transport, maxLine: s.MaxLine,
 		parallel: s.MaxParallelToolCalls, grace: s.KillGrace,
 	}
 }

@@ -121,8 +121,8 @@ func openBackend(ctx context.Context, o Options) (b backend.Backend, warnings []
 	if !ok {
 		return nil, nil, usageError{fmt.Errorf("unknown backend %q: there are %s", o.Settings.Backend, names(o.Openers))}
 	}
-	for _, dir := range directories(o) {
-		b, err = opener(ctx, target(o.Settings, dir.Path))
+	for _, dir := range directories(o, false) {
+		b, err = opener(ctx, o.Settings.Target(dir.Path))
 		switch {
 		case err == nil:
 			return b, warnings, nil

@@ -3,6 +3,7 @@
 package hermes_test
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/url"
@@ -42,7 +43,8 @@ func TestScripts(t *testing.T) {
 func options(t testing.TB, backendName string) hermes.Options {
 	t.Helper()
 	vars := environ(t)
-	o := hermes.Options{Settings: config.Defaults(), Environ: vars, Dir: t.TempDir(), Openers: openers(vars)}
+	dir := t.TempDir()
+	o := hermes.Options{Settings: config.Defaults(), Environ: vars, Dir: dir, Openers: openers(vars, dir)}
 	o.Settings.Home, o.Settings.Backend = t.TempDir(), backendName
 	o.Settings.Python = testenv.Python(t)
 	o.Settings.Timeout = time.Minute
@@ -58,11 +60,11 @@ func environ(t testing.TB) map[string]string {
 }
 
 // openers are the real local backend, and one that is reached through the guest agent alone.
-func openers(vars map[string]string) map[string]backend.Opener {
+func openers(vars map[string]string, dir string) map[string]backend.Opener {
 	return map[string]backend.Opener{
-		"local": local.Opener(vars),
+		"local": local.Opener(vars, dir),
 		"pipe": func(ctx context.Context, u *url.URL) (backend.Backend, error) {
-			return backendtest.Pipe(ctx, backendtest.PipeConfig{Python: u.Query().Get("python"), Dir: u.Path, Env: vars})
+			return backendtest.Pipe(ctx, backendtest.PipeConfig{Python: u.Query().Get("python"), Dir: cmp.Or(u.Path, dir), Env: vars})
 		},
 	}
 }

@@ -26,7 +26,7 @@ import (
 func with(o hermes.Options, vars map[string]string) hermes.Options {
 	own := maps.Clone(o.Environ)
 	maps.Copy(own, vars)
-	o.Environ, o.Openers = own, openers(own)
+	o.Environ, o.Openers = own, openers(own, o.Dir)
 	return o
 }
 
@@ -167,7 +167,7 @@ func TestSessionsFile(t *testing.T) {
 	for _, name := range []string{"local", "pipe"} {
 		c := newCells(t, name)
 		file := filepath.Join(c.options.Dir, "cell.py")
-		if err := os.WriteFile(file, []byte("import sys\nx = globals().get('x', 0) + 1\nprint(x, sys.argv[1:])"), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte("import sys\nx = globals().get('x', 0) + 1\nprint(x, sys.argv)"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		script := map[string]string{"local": file, "pipe": "cell.py"}[name] // the path means nothing on another machine

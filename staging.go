@@ -95,8 +95,9 @@ func (e *Env) environ(staging string, rpc map[string]string) (map[string]string,
 // environFrom is environ for a process that would inherit base.
 func (e *Env) environFrom(base map[string]string, staging string, rpc map[string]string) (map[string]string, environ.Report) {
 	s, info := e.options.Settings, e.backend.Info()
+	passthrough, set := s.Environment(e.options.Environ)
 	o := environ.Options{
-		OS: info.OS, Passthrough: s.EnvPassthrough, Set: s.EnvSet, Reserved: s.ReservedEnv,
+		OS: info.OS, Passthrough: passthrough, Set: set, Reserved: s.ReservedEnv,
 		Python: info.Python.Path, Staging: staging, Strict: s.Mode == config.Strict,
 		Home: info.Scratch, HomeBad: info.NoHome, Timezone: s.Timezone, RPC: rpc,
 	}

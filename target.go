@@ -2,8 +2,6 @@ package hermes
 
 import (
 	"maps"
-	"net/url"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,27 +12,17 @@ import (
 )
 
 // directories are the working directories to try, in order. One without an Origin was asked for and
-// may not be passed over. The last one is the caller's, or the environment's own.
-func directories(o Options) []config.Dir {
+// may not be passed over. The last one is the caller's, where the environment sees that (here),
+// else the environment's own, which is "".
+func directories(o Options, here bool) []config.Dir {
 	if o.Settings.Cwd != "" {
 		return []config.Dir{{Path: o.Settings.Cwd}}
 	}
-	return append(slices.Clone(o.Settings.CwdFallbacks), config.Dir{Path: o.Dir, Origin: "the caller's"})
-}
-
-// target is the URL of the environment, for the opener of its scheme.
-func target(s config.Settings, dir string) *url.URL {
-	query := url.Values{}
-	set := func(key, value string) {
-		if value != "" {
-			query.Set(key, value)
-		}
+	last := config.Dir{}
+	if here {
+		last = config.Dir{Path: o.Dir, Origin: "the caller's"}
 	}
-	set("mode", string(s.Mode))
-	if set("python", s.Python); s.Python == "" && s.Mode == config.Strict {
-		set("python", s.StrictPython)
-	}
-	return &url.URL{Scheme: s.Backend, Path: filepath.ToSlash(dir), OmitHost: true, RawQuery: query.Encode()}
+	return append(slices.Clone(o.Settings.CwdFallbacks), last)
 }
 
 // names lists the backends for a message.

@@ -64,7 +64,7 @@ func openWorld(ctx context.Context, o Options, log *slog.Logger) (*world, error)
 	}
 	w := &world{
 		log: log, env: e, identity: identify(o, e.Info()), spawn: spawnOf(o),
-		stub: e.stub, asked: directories(o), passed: e.passed,
+		stub: e.stub, asked: directories(o, e.Info().SameHost), passed: e.passed,
 		calls: tool.NewDispatcher(o.Settings.MaxParallelToolCalls, e.log),
 	}
 	w.gone, w.lose = context.WithCancelCause(context.Background())
@@ -142,7 +142,7 @@ func (w *world) run(ctx context.Context, o Options, r *run) error {
 	if err := w.restage(ctx, r.env.stub); err != nil {
 		return err
 	}
-	asked := directories(o)
+	asked := directories(o, w.env.Info().SameHost)
 	if o.Settings.Mode == config.Strict || slices.Equal(asked, w.asked) {
 		r.warnings = append(r.warnings, w.passed...)
 		return w.exec(ctx, r, w.dir)
@@ -181,7 +181,7 @@ func (w *world) adopt(o Options, r *run) {
 	r.capture()
 	w.want(e, o)
 	r.report = w.report
-	r.warnings = slices.Concat(e.Warnings(), r.report.Warnings, w.hidden(o.Settings))
+	r.warnings = slices.Concat(e.Warnings(), r.report.Warnings, w.hidden(o))
 }
 
 // want finds the environment that a kernel of this caller would get, if the caller has changed.
@@ -199,12 +199,14 @@ func (w *world) want(e *Env, o Options) {
 }
 
 // hidden warns of what the caller wants that the kernel, which lives already, cannot get any more.
-func (w *world) hidden(s config.Settings) []string {
+func (w *world) hidden(o Options) []string {
 	if w.living() == nil {
 		return nil
 	}
+	s := o.Settings
+	passthrough, set := s.Environment(o.Environ)
 	var warnings, names []string
-	for _, name := range slices.Concat(s.EnvPassthrough, slices.Sorted(maps.Keys(s.EnvSet))) {
+	for _, name := range slices.Concat(passthrough, slices.Sorted(maps.Keys(set))) {
 		value, ok := w.wanted[name]
 		if old, had := w.vars[name]; ok && (!had || old != value) && !slices.Contains(names, name) {
 			names = append(names, name)

@@ -8,6 +8,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,14 +35,15 @@ type Backend struct {
 	pipeCount atomic.Int64
 }
 
-// Opener returns an Opener for URLs of the scheme local, for a caller with the environment env.
-func Opener(env map[string]string) backend.Opener {
+// Opener returns an Opener for URLs of the scheme local, for a caller with the environment env in the
+// directory dir.
+func Opener(env map[string]string, dir string) backend.Opener {
 	return func(ctx context.Context, u *url.URL) (backend.Backend, error) {
 		cfg, err := ParseURL(u)
 		if err != nil {
 			return nil, err
 		}
-		cfg.Env = env
+		cfg.Env, cfg.Dir = env, cmp.Or(cfg.Dir, dir)
 		b, err := Open(ctx, cfg)
 		if err != nil {
 			return nil, err // not b: a nil *Backend is no nil Backend

@@ -12,7 +12,7 @@ import (
 )
 
 // Opener returns an Opener that reports errors.ErrUnsupported.
-func Opener(map[string]string) backend.Opener {
+func Opener(map[string]string, string) backend.Opener {
 	return func(context.Context, *url.URL) (backend.Backend, error) {
 		return nil, &backend.Error{Backend: "local", Op: "open", Err: errors.ErrUnsupported}
 	}
