@@ -90,17 +90,38 @@ const (
 	maxGathers = 64 << 10 // bytes
 )
 
+// lastWords is how long a caller may take for an event of a run that was ended.
+const lastWords = time.Second
+
 // emitter hands events to the caller, one at a time and in their order. Its methods may be called
 // concurrently.
 type emitter struct {
 	start  time.Time
 	events func(Event) // nil: nobody listens
 
+	ended chan struct{} // closed by end
+	once  sync.Once
+
 	mu    sync.Mutex
 	held  *Event // output that more may be added to
 	text  []byte // of held
 	timer *time.Timer
-	over  bool // the result has been told: nothing may follow
+	over  bool // nothing may follow: the result has been told, or the caller is stuck
+}
+
+func newEmitter(start time.Time, events func(Event)) *emitter {
+	return &emitter{start: start, events: events, ended: make(chan struct{})}
+}
+
+// end says that the run is being ended: that does not wait for a caller who is stuck.
+func (e *emitter) end() { e.once.Do(func() { close(e.ended) }) }
+
+// result tells the last event.
+func (e *emitter) result(r *Result) {
+	if r.Status == Timeout || r.Status == Interrupted {
+		e.end()
+	}
+	e.emit(Event{Type: EventResult, Result: r})
 }
 
 func (e *emitter) emit(event Event) {
@@ -118,8 +139,33 @@ func (e *emitter) emit(event Event) {
 		return
 	}
 	e.release()
-	e.over = event.Type == EventResult
-	e.events(event)
+	e.tell(event)
+	e.over = e.over || event.Type == EventResult
+}
+
+// tell hands an event over, and waits until the caller is done with it. One that is stuck while the
+// run is ended gets no more.
+func (e *emitter) tell(event Event) {
+	if e.over {
+		return
+	}
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		e.events(event)
+	}()
+	select {
+	case <-told:
+		return
+	case <-e.ended:
+	}
+	patience := time.NewTimer(lastWords)
+	defer patience.Stop()
+	select {
+	case <-told:
+	case <-patience.C:
+		e.over = true
+	}
 }
 
 // hold keeps output for a moment.
@@ -150,7 +196,7 @@ func (e *emitter) release() {
 	event := *e.held
 	event.Text = string(e.text)
 	e.held, e.text = nil, e.text[:0]
-	e.events(event)
+	e.tell(event)
 }
 
 // instant is a time since the start, in seconds, to the microsecond.

@@ -3,10 +3,13 @@
 package hermes_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	hermes "github.com/hermes-exec/hermes-exec"
 )
@@ -57,6 +60,46 @@ func TestEvents(t *testing.T) {
 			t.Errorf("last event %+v", end)
 		}
 	})
+}
+
+// A caller who is stuck does not hold up the end of a run.
+func TestStuckEvents(t *testing.T) {
+	for name, end := range map[string]hermes.Status{"by its timeout": hermes.Timeout, "by its caller": hermes.Interrupted} {
+		t.Run(name, func(t *testing.T) {
+			o := options(t, "local")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			if end == hermes.Timeout {
+				o.Settings.Timeout = time.Second
+			}
+			e := open(t, o)
+			free, freed := make(chan struct{}), make(chan struct{})
+			var stuck atomic.Bool
+			r := e.Run(ctx, hermes.Script{
+				Code:   []byte("import time\nprint('on', flush=True)\ntime.sleep(600)\n"),
+				Stream: true,
+				Events: func(e hermes.Event) {
+					if e.Type == hermes.EventStart {
+						return
+					}
+					if stuck.Swap(true) {
+						t.Errorf("another event: %+v", e)
+						return
+					}
+					if end == hermes.Interrupted {
+						cancel(&hermes.Interrupt{})
+					}
+					<-free
+					close(freed)
+				},
+			})
+			if r.Status != end || r.Output == "" {
+				t.Errorf("%+v", r)
+			}
+			close(free)
+			<-freed
+		})
+	}
 }
 
 func TestEventsWithoutStream(t *testing.T) {

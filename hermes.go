@@ -51,7 +51,8 @@ type Script struct {
 	Stream bool
 
 	// Events, if not nil, gets what happens while the script runs, one event at a time. It must not
-	// close the Env.
+	// close the Env. It may take its time, in which the script has to wait; when the run is ended, by
+	// its timeout or the caller, one that is stuck for a second gets no more.
 	Events func(Event)
 
 	// Display shows the values of a cell's expressions, as the interactive interpreter does. A script

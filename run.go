@@ -55,11 +55,11 @@ func (e *Env) Run(ctx context.Context, s Script) *Result {
 	start := time.Now()
 	r := &run{
 		env: e, script: s, start: start, secrets: output.NewSecrets(e.secrets...),
-		emitter: &emitter{start: start, events: s.Events}, warnings: e.Warnings(),
+		emitter: newEmitter(start, s.Events), warnings: e.Warnings(),
 	}
 	r.emitter.emit(Event{Type: EventStart})
 	result := r.result(r.do(ctx))
-	r.emitter.emit(Event{Type: EventResult, Result: result})
+	r.emitter.result(result)
 	return result
 }
 
@@ -79,6 +79,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	defer expire()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	defer context.AfterFunc(ctx, r.emitter.end)()
 	defer context.AfterFunc(r.env.life, func() { cancel(context.Cause(r.env.life)) })()
 	if err = r.prepare(ctx); err == nil {
 		err = r.serve(ctx, cancel)

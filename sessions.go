@@ -62,13 +62,13 @@ func NewSessions(log *slog.Logger) *Sessions {
 func (s *Sessions) Run(ctx context.Context, name string, o Options, script Script, reset bool) *Result {
 	start := time.Now()
 	r := &run{
-		script: script, start: start, emitter: &emitter{start: start, events: script.Events},
+		script: script, start: start, emitter: newEmitter(start, script.Events),
 		session: &KernelState{Session: name},
 	}
 	r.emitter.emit(Event{Type: EventStart})
 	result := r.conclude(o, s.cell(ctx, name, o, r, reset))
 	s.remember(name, result.StdoutSpillPath)
-	r.emitter.emit(Event{Type: EventResult, Result: result})
+	r.emitter.result(result)
 	return result
 }
 
@@ -94,6 +94,7 @@ func (s *Sessions) cell(ctx context.Context, name string, o Options, r *run, res
 	defer s.leave(x, by, o)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	defer context.AfterFunc(ctx, r.emitter.end)()
 	defer context.AfterFunc(x.life, func() { cancel(context.Cause(x.life)) })()
 	if err := x.wait(ctx); err != nil {
 		return err

@@ -324,11 +324,31 @@ func (p *program) endUnread() int {
 
 // A timeout is one, whether its reader stalls or leaves.
 func TestTimeoutOfAStall(t *testing.T) {
-	p := start(t, printing, "--timeout", "1", "--config", writeConfig(t, "code_execution:\n  kill_grace: 0\n"), "script.py")
-	if status := p.endUnread(); status != 124 {
-		t.Errorf("exit status %d", status)
+	for _, format := range []string{"text", "json", "ndjson"} {
+		t.Run(format, func(t *testing.T) {
+			p := start(t, printing, "--output", format, "--timeout", "1",
+				"--config", writeConfig(t, "code_execution:\n  kill_grace: 0\n"), "script.py")
+			if status := p.endUnread(); status != 124 {
+				t.Errorf("exit status %d", status)
+			}
+			p.nothingLeft()
+		})
 	}
-	p.nothingLeft()
+}
+
+// So is an interrupt, of which one signal is enough.
+func TestInterruptOfAStall(t *testing.T) {
+	for _, format := range []string{"text", "json", "ndjson"} {
+		t.Run(format, func(t *testing.T) {
+			p := start(t, printing, "--output", format, "--config", writeConfig(t, "code_execution:\n  kill_grace: 0\n"), "script.py")
+			p.await("ready")
+			p.signal(syscall.SIGINT)
+			if status := p.endUnread(); status != 130 {
+				t.Errorf("exit status %d", status)
+			}
+			p.nothingLeft()
+		})
+	}
 }
 
 func TestReaderLeavesAfterTheTimeout(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	hermes "github.com/hermes-exec/hermes-exec"
@@ -47,26 +48,29 @@ func (s scriptStderr) Write(p []byte) (int, error) {
 	return s.app.err.Write(p)
 }
 
-// lastWords is how long the reader of stderr may take for what is said of a run that was ended.
+// lastWords is how long a reader may take for what is said of a run that was ended.
 const lastWords = time.Second
 
-// finish tells what the streams did not. The time of a run that was ended is over, even if the reader
-// has stalled.
-func (s textSink) finish(r *hermes.Result) {
+// conclude tells how a run came to its end. The time of one that was ended is over, even if the
+// reader has stalled.
+func conclude(r *hermes.Result, tell func()) {
 	if r.Status != hermes.Timeout && r.Status != hermes.Interrupted {
-		s.tell(r)
+		tell()
 		return
 	}
 	told := make(chan struct{})
 	go func() {
 		defer close(told)
-		s.tell(r)
+		tell()
 	}()
 	select {
 	case <-told:
 	case <-time.After(lastWords):
 	}
 }
+
+// finish tells what the streams did not.
+func (s textSink) finish(r *hermes.Result) { conclude(r, func() { s.tell(r) }) }
 
 // tell prints every error but an exception and an exit status of the script's own: Python has told
 // those, or the status does.
@@ -100,26 +104,28 @@ type jsonSink struct{ app *app }
 
 func (s jsonSink) attach(*hermes.Script) {}
 
-func (s jsonSink) finish(r *hermes.Result) { s.app.printLine(r) }
+func (s jsonSink) finish(r *hermes.Result) { conclude(r, func() { s.app.printLine(r) }) }
 
 // ndjsonSink prints every event on one line; the last is the result.
 type ndjsonSink struct {
 	app  *app
-	over bool // the result was an event
+	over atomic.Bool // the result was an event
 }
 
 func (s *ndjsonSink) attach(script *hermes.Script) {
 	script.Stream = true
 	script.Events = func(e hermes.Event) {
-		s.over = s.over || e.Type == hermes.EventResult
+		if e.Type == hermes.EventResult {
+			s.over.Store(true)
+		}
 		s.app.printLine(e)
 	}
 }
 
 // finish prints the result of a run that did not begin.
 func (s *ndjsonSink) finish(r *hermes.Result) {
-	if !s.over {
-		s.app.printLine(hermes.Event{Type: hermes.EventResult, Result: r})
+	if !s.over.Load() {
+		conclude(r, func() { s.app.printLine(hermes.Event{Type: hermes.EventResult, Result: r}) })
 	}
 }
 
