@@ -229,6 +229,19 @@ func callerStories() []story {
 				want: prints("['HERMES_CONFIG', 'HERMES_ENV', 'HERMES_PROFILE']\n"),
 			},
 		}},
+		{"P160 P163 what a kernel has is for its owner alone, and its token stands in no command line", []cell{
+			{code: "def f(): pass"},
+			{
+				code: "import glob, os\nhome = os.path.dirname(__file__)\nmode = lambda path: oct(os.stat(path).st_mode & 0o777)\n" +
+					"print(mode(home), {mode(os.path.join(home, n)) for n in os.listdir(home) if n != '__pycache__'}, len(os.listdir(home)) > 2)",
+				want: prints("0o700 {'0o600'} True\n"),
+			},
+			{
+				code: "token = os.environ['HERMES_RPC_TOKEN'].encode()\nfor name in glob.glob('/proc/[0-9]*/cmdline'):\n    try:\n" +
+					"        with open(name, 'rb') as f: assert token not in f.read(), name\n    except OSError: pass",
+				want: prints(""),
+			},
+		}},
 		{"a mode is another state", []cell{
 			{code: "x = 1"},
 			{

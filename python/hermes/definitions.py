@@ -80,7 +80,8 @@ class Definitions:
     def _write(self) -> None:
         first = "from __future__ import " + ", ".join(self._futures) if self._futures else ""
         temp = self.path + ".new"
-        with open(temp, "w", encoding="utf-8", errors="surrogatepass") as f:
+        fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(fd, "w", encoding="utf-8", errors="surrogatepass") as f:
             f.write("\n".join([first] + [d.shown() for d in self._all]) + "\n")
         os.replace(temp, self.path)
 
