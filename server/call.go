@@ -28,14 +28,30 @@ func (c *Client) Run(ctx context.Context, cl Cell) *hermes.Result {
 	}
 	defer conn.close()
 	cl.Script = script
+	by, _ := owner.Read(c.Place.Dir) // without a mark nobody can be told from another
 	r, err := c.follow(ctx, conn, cl)
 	switch {
 	case err == nil:
 		return r
+	case errors.Is(err, ErrLost) && c.lives(by, conn.codec):
+		err = errGivenUp
 	case errors.Is(err, ErrLost):
 		state.StateLost, state.Ended, state.Reason = true, true, hermes.LostServer
 	}
 	return seen.Lost(c.explained(err), state)
+}
+
+// errGivenUp is what a caller finds who was stopped, with Ctrl-Z for example, for longer than a server
+// waits for anybody.
+var errGivenUp = fmt.Errorf("the session server gave the call up, for nobody took its output for %v when its time was over: "+
+	"the next call tells what became of the session", patience)
+
+// lives tells whether the server that has this mark is there. One that has ended refuses at once.
+func (c *Client) lives(by owner.Mark, codec codec) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), c.wait())
+	defer cancel()
+	now, err := owner.Read(c.Place.Dir)
+	return err == nil && now == by && c.answers(ctx, codec)
 }
 
 // message is the cell as it is sent.

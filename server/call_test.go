@@ -18,40 +18,54 @@ import (
 	"github.com/hermes-exec/hermes-exec/internal/owner"
 )
 
-// impostor is a client whose server does what the test says, with one connection after another.
-func (h *house) impostor(serve func(next func() *conn)) *Client {
+// impostor is a server that does what a test says.
+type impostor struct {
+	*house
+	listener net.Listener
+	codec    codec
+}
+
+// impostor returns a client that starts one.
+func (h *house) impostor(serve func(s *impostor)) *Client {
 	c := h.client("one")
 	c.Start = func(p Place, f *os.File) error {
-		raw, err := net.FileListener(f)
+		listener, err := net.FileListener(f)
 		if err != nil {
 			return err
 		}
 		codec, err := newCodec()
 		if err != nil {
-			return errors.Join(err, raw.Close())
+			return errors.Join(err, listener.Close())
 		}
+		s := &impostor{h, listener, codec}
 		h.started = append(h.started, "impostor")
 		h.serving.Go(func() {
 			<-h.ctx.Done()
-			p.clear()
-			_ = raw.Close()
+			s.end()
 		})
-		h.serving.Go(func() {
-			serve(func() *conn {
-				accepted, err := raw.Accept()
-				if err != nil {
-					return &conn{Conn: broken{}, codec: codec}
-				}
-				h.serving.Go(func() {
-					<-h.ctx.Done()
-					_ = accepted.Close()
-				})
-				return &conn{Conn: accepted, codec: codec}
-			})
-		})
+		h.serving.Go(func() { serve(s) })
 		return owner.Self().Write(p.Dir)
 	}
 	return c
+}
+
+// end has it be called by nobody any more.
+func (s *impostor) end() {
+	s.place.clear()
+	_ = s.listener.Close()
+}
+
+// next is the next connection, which lives until the test ends.
+func (s *impostor) next() *conn {
+	accepted, err := s.listener.Accept()
+	if err != nil {
+		return &conn{Conn: broken{}, codec: s.codec}
+	}
+	s.serving.Go(func() {
+		<-s.ctx.Done()
+		_ = accepted.Close()
+	})
+	return &conn{Conn: accepted, codec: s.codec}
 }
 
 // broken is a connection of a server that has ended.
@@ -70,11 +84,12 @@ func (c *conn) take() {
 // A server that is killed leaves a result of what was seen.
 func TestServerLost(t *testing.T) {
 	h := newHouse(t)
-	c := h.impostor(func(next func() *conn) {
-		conn := next()
+	c := h.impostor(func(s *impostor) {
+		conn := s.next()
 		conn.take()
 		_ = conn.sendRaw(kindStdout, []byte("0123456789abcdefghij\n"))
 		_ = conn.sendRaw(kindStderr, []byte("bad\n"))
+		s.end()
 		conn.close()
 	})
 	cell := h.cell("s", "1")
@@ -131,12 +146,13 @@ func TestServerLostEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHouse(t)
-			c := h.impostor(func(next func() *conn) {
-				conn := next()
+			c := h.impostor(func(s *impostor) {
+				conn := s.next()
 				conn.take()
 				for _, e := range test.sent {
 					_ = conn.send(kindEvent, e)
 				}
+				s.end()
 				conn.close()
 			})
 			cell := h.cell("s", "1")
@@ -171,10 +187,11 @@ func deref(calls []hermes.Call) (list []string) {
 // A result that was told as an event is the result, also if the server ends right then.
 func TestServerLostAfterTheResult(t *testing.T) {
 	h := newHouse(t)
-	c := h.impostor(func(next func() *conn) {
-		conn := next()
+	c := h.impostor(func(s *impostor) {
+		conn := s.next()
 		conn.take()
 		_ = conn.send(kindEvent, hermes.Event{Type: hermes.EventResult, Result: &hermes.Result{Status: hermes.Success, Output: "done"}})
+		s.end()
 		conn.close()
 	})
 	cell := h.cell("s", "1")
@@ -185,10 +202,25 @@ func TestServerLostAfterTheResult(t *testing.T) {
 	}
 }
 
+// A server that gives up a caller who takes nothing lives on, and nothing is known of the state.
+func TestGivenUpByTheServer(t *testing.T) {
+	h := newHouse(t)
+	c := h.impostor(func(s *impostor) {
+		conn := s.next()
+		conn.take()
+		conn.close()
+		s.next().take() // which asks whether there is anybody
+	})
+	r := c.Run(t.Context(), h.cell("s", "1"))
+	if want := (hermes.KernelState{Session: "s"}); r.ErrorKind != hermes.KindBackend || !strings.Contains(r.Error, "gave the call up") || *r.Kernel != want {
+		t.Errorf("%+v, kernel %+v", r, r.Kernel)
+	}
+}
+
 // A server that is stopped is given up, and no other is started beside it.
 func TestServerSilent(t *testing.T) {
 	h := newHouse(t)
-	c := h.impostor(func(func() *conn) {})
+	c := h.impostor(func(*impostor) {})
 	c.Wait = 10 * time.Millisecond
 	r := c.Run(t.Context(), h.cell("s", "1"))
 	if r.ErrorKind != hermes.KindBackend || !strings.Contains(r.Error, ErrSilent.Error()) || !strings.Contains(r.Error, fmt.Sprintf("kill -KILL %d", os.Getpid())) {
@@ -240,8 +272,8 @@ func TestServerSilentOfUnknownProcess(t *testing.T) {
 // nobody knows what becomes of the state.
 func TestServerSilentAfterAccept(t *testing.T) {
 	h := newHouse(t)
-	c := h.impostor(func(next func() *conn) {
-		conn := next()
+	c := h.impostor(func(s *impostor) {
+		conn := s.next()
 		conn.take()
 		_ = conn.sendRaw(kindStdout, []byte("so far\n"))
 	})
@@ -259,10 +291,10 @@ func TestServerSilentAfterAccept(t *testing.T) {
 // One that answers others is waited for, however long the cell takes to end.
 func TestServerSlow(t *testing.T) {
 	h := newHouse(t)
-	c := h.impostor(func(next func() *conn) {
-		conn := next()
+	c := h.impostor(func(s *impostor) {
+		conn := s.next()
 		conn.take()
-		other := next() // which asks whether there is anybody
+		other := s.next() // which asks whether there is anybody
 		other.take()
 		other.close()
 		_ = conn.send(kindResult, &hermes.Result{Status: hermes.Timeout})
