@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
@@ -178,17 +179,27 @@ func (a *app) onTerminal() bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// openScript looks at FILE. A descriptor of this program, <(...) of a shell, means nothing to the
-// process that is to run it, also where it stands for a file: it is read here.
-func (a *app) openScript(c *cli.Context, s *script, file string) (err error) {
-	if _, err := os.Stat(file); err != nil {
+// openScript looks at FILE. What can be read once only is read here, as stdin is, while a signal still
+// ends the program: a FIFO, and a descriptor of this program, <(...) of a shell, which means nothing to
+// the process that is to run it, also where it stands for a file.
+func (a *app) openScript(c *cli.Context, s *script, file string) error {
+	is, err := os.Stat(file)
+	if err != nil {
 		return a.noScript(c, file, err)
 	}
-	if !strings.HasPrefix(file, "/dev/fd/") && !strings.HasPrefix(file, "/proc/self/fd/") {
+	descriptor := strings.HasPrefix(file, "/dev/fd/") || strings.HasPrefix(file, "/proc/self/fd/")
+	if !descriptor && (is.Mode().IsRegular() || is.IsDir()) {
 		s.File = file
 		return nil
 	}
-	f, err := os.Open(file)
+	quiet := a.isOn(c, "quiet") || a.wantedFormat() != formatText
+	note := time.AfterFunc(noteWait, func() {
+		if !quiet {
+			a.complain("nobody writes to " + file + ": waiting for the script")
+		}
+	})
+	f, err := os.Open(file) // of a FIFO: waits for a writer
+	note.Stop()
 	if err != nil {
 		return usagef("read the script: %v", err)
 	}
@@ -196,6 +207,9 @@ func (a *app) openScript(c *cli.Context, s *script, file string) (err error) {
 	s.Code, err = readAll(f)
 	return err
 }
+
+// noteWait is how long the writer of a FIFO may take before it is said that it is waited for.
+const noteWait = time.Second
 
 // readAll reads a stream, to which nobody meant to give more than maxInput.
 func readAll(in io.Reader) ([]byte, error) {
