@@ -149,7 +149,7 @@ func (s *spec) unlimited(info system.Info) bool {
 
 // start makes and starts the container and returns the agent's stdio. A start that fails for a limit
 // that the engine cannot set is tried once more without.
-func (s *spec) start(ctx context.Context, e *engine, progress func(string)) (*link, error) {
+func (s *spec) start(ctx context.Context, e *engine, progress func(string)) (*mainProcess, error) {
 	l, err := s.startOnce(ctx, e, progress)
 	if err == nil || !strings.Contains(err.Error(), "cgroup") && !strings.Contains(err.Error(), "controller") {
 		return l, err
@@ -161,7 +161,7 @@ func (s *spec) start(ctx context.Context, e *engine, progress func(string)) (*li
 	return s.startOnce(ctx, e, progress)
 }
 
-func (s *spec) startOnce(ctx context.Context, e *engine, progress func(string)) (*link, error) {
+func (s *spec) startOnce(ctx context.Context, e *engine, progress func(string)) (*mainProcess, error) {
 	id, err := s.create(ctx, e, progress)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,8 @@ var _ backend.Backend = (*Backend)(nil)
 // Backend is an opened container.
 type Backend struct {
 	*guest.Guest
-	link    *link
+	engine  *engine
+	link    link
 	info    backend.Info
 	meeting *meeting // nil: there is no directory that both sides see
 	opened  closing.Set
@@ -90,6 +91,9 @@ func (c Config) target() string {
 }
 
 func (c Config) open(ctx context.Context, e *engine) (*Backend, error) {
+	if c.Container != "" {
+		return c.join(ctx, e)
+	}
 	mounts, hosts, err := c.mounts()
 	if err != nil {
 		return nil, err
@@ -105,33 +109,58 @@ func (c Config) open(ctx context.Context, e *engine) (*Backend, error) {
 			return nil, err
 		}
 	}
-	b, err := c.boot(ctx, e, func(python string) *spec { return c.spec(python, mounts, meet) })
+	var warnings []string
+	b, err := c.boot(ctx, e, func(python string) (link, error) {
+		s := c.spec(python, mounts, meet)
+		p, err := s.start(ctx, e, c.Progress)
+		warnings = s.warnings
+		if err != nil {
+			return nil, err // not p: a nil *mainProcess is no nil link
+		}
+		return p, nil
+	})
 	if err != nil {
 		return nil, errors.Join(err, meet.remove())
 	}
+	b.info.Warnings = append(b.info.Warnings, warnings...)
 	b.meeting = meet
 	meet.prove(ctx, b.Guest)
-	if err := b.enter(ctx, c); err != nil {
-		return nil, errors.Join(err, b.Close())
+	return b.enter(ctx, c)
+}
+
+// join executes the agent in a container that runs already.
+func (c Config) join(ctx context.Context, e *engine) (*Backend, error) {
+	b, err := c.boot(ctx, e, func(python string) (link, error) {
+		p, err := c.execute(ctx, e, python)
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	b.info.Notes = append(b.info.Notes, "engine at "+e.host, meet.note())
-	return b, nil
+	if p, ok := b.link.(*execProcess); ok {
+		p.pid = b.PID
+	}
+	return b.enter(ctx, c)
 }
 
 // enter makes the directory that was asked for the working directory: the image's own is it already.
-func (b *Backend) enter(ctx context.Context, c Config) error {
+func (b *Backend) enter(ctx context.Context, c Config) (*Backend, error) {
+	b.info.Notes = append(b.info.Notes, "engine at "+b.engine.host, b.meeting.note())
 	dir := c.Dir
 	if c.Strict {
 		dir = b.info.Scratch
 	}
 	if dir == "" {
-		return nil
+		return b, nil
 	}
 	if err := b.Enter(ctx, dir); err != nil {
-		return fmt.Errorf("%w: %w", backend.ErrDir, err)
+		return nil, errors.Join(fmt.Errorf("%w: %w", backend.ErrDir, err), b.Close())
 	}
 	b.info.Dir = dir
-	return nil
+	return b, nil
 }
 
 // interpreters are those to try.
@@ -142,22 +171,19 @@ func (c Config) interpreters() []string {
 	return []string{"python3", "python"}
 }
 
-// boot starts a container with each interpreter in turn until one carries the agent.
-func (c Config) boot(ctx context.Context, e *engine, describe func(python string) *spec) (*Backend, error) {
+// boot starts each interpreter in turn until one carries the agent.
+func (c Config) boot(ctx context.Context, e *engine, start func(python string) (link, error)) (*Backend, error) {
 	var tried []string
 	for _, python := range c.interpreters() {
-		s := describe(python)
-		l, err := s.start(ctx, e, c.Progress)
+		l, err := start(python)
 		var g *guest.Guest
 		if err == nil {
-			g, err = guest.Open(ctx, l, guest.Options{Name: "docker", Target: c.target(), Lease: lease, Diagnose: l.stderr.String})
+			g, err = guest.Open(ctx, l, guest.Options{Name: "docker", Target: c.target(), Lease: lease, Diagnose: l.said})
 		}
 		switch {
 		case err == nil:
-			b := &Backend{Guest: g, link: l, info: g.Info(), log: c.Log}
-			b.info.Warnings = append(b.info.Warnings, s.warnings...)
-			return b, nil
-		case ctx.Err() != nil || !unfit(err, l):
+			return &Backend{Guest: g, engine: e, link: l, info: g.Info(), log: c.Log}, nil
+		case ctx.Err() != nil || !unfit(ctx, err, l):
 			return nil, err
 		}
 		tried = append(tried, python+": "+plainly(err))
@@ -167,15 +193,15 @@ func (c Config) boot(ctx context.Context, e *engine, describe func(python string
 }
 
 // unfit tells whether an agent did not start because of the interpreter: there is none, or it is too
-// old. A program that init cannot execute ends it with the status of a shell.
-func unfit(err error, l *link) bool {
+// old. A program that cannot be executed ends a container's init, or an exec, with the status of a shell.
+func unfit(ctx context.Context, err error, l link) bool {
 	if refused := (*guest.RefusedError)(nil); errors.As(err, &refused) {
 		return !refused.Environment()
 	}
 	if l == nil {
 		return missing(err)
 	}
-	return errors.Is(err, guest.ErrNoGreeting) && slices.Contains([]int64{126, 127}, l.exitStatus())
+	return errors.Is(err, guest.ErrNoGreeting) && slices.Contains([]int{126, 127}, l.exitStatus(ctx))
 }
 
 // missing tells whether the engine could not start a container for want of the program in it.
@@ -200,8 +226,8 @@ func (b *Backend) Info() backend.Info { return b.info }
 
 // Close ends everything and removes the container.
 func (b *Backend) Close() error {
-	err := errors.Join(b.Guest.Close(), b.opened.Close(), b.link.closed)
-	return errors.Join(err, b.meeting.remove(), b.link.engine.Close())
+	err := errors.Join(b.Guest.Close(), b.opened.Close(), b.link.disposed())
+	return errors.Join(err, b.meeting.remove(), b.engine.Close())
 }
 
 func wrap(op string, err error) error {

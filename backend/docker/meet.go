@@ -75,7 +75,7 @@ func (m *meeting) usable() bool { return m != nil && m.why == "" }
 func (m *meeting) note() string {
 	switch {
 	case m == nil:
-		return "tool calls are relayed by the guest agent, for the engine is not on this machine"
+		return "tool calls are relayed by the guest agent, for the container and this machine share no directory"
 	case m.usable():
 		return "tool calls travel through a directory that is mounted at " + meetingDir
 	default:

@@ -155,7 +155,7 @@ func (g *Guest) hello(payload []byte) error {
 		return fmt.Errorf("%w: it speaks version %d, not %d", errProtocol, v, version)
 	}
 	g.sockets = f.Text("sockets")
-	g.uid, g.gid = int(f.Int("uid")), int(f.Int("gid"))
+	g.uid, g.gid, g.pid = int(f.Int("uid")), int(f.Int("gid")), int(f.Int("pid"))
 	g.info = backend.Info{
 		Name: g.opt.Name, Target: g.opt.Target,
 		OS: f.Text("os"), Dir: f.Text("dir"), Temp: f.Text("temp"),

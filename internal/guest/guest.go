@@ -72,6 +72,7 @@ type Guest struct {
 	info     backend.Info
 	sockets  string // a directory with room for a socket's path
 	uid, gid int    // as whom the agent runs
+	pid      int
 	buffers  buffers
 
 	socketCount atomic.Int64
@@ -125,6 +126,9 @@ func (g *Guest) SocketDir() string { return g.sockets }
 
 // User is as whom the agent runs, in the environment's own numbers.
 func (g *Guest) User() (uid, gid int) { return g.uid, g.gid }
+
+// PID is the agent's process identifier, as the environment counts.
+func (g *Guest) PID() int { return g.pid }
 
 // Close ends everything and waits for it. It is idempotent.
 func (g *Guest) Close() error {

@@ -1,0 +1,144 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/hermes-exec/hermes-exec/internal/guest"
+)
+
+// execWait bounds each request about an agent that was executed in a container.
+const execWait = 5 * time.Second
+
+var _ link = (*execProcess)(nil)
+
+// execProcess is an agent that was executed in a container which is somebody else's. The container
+// stays when it is closed; the agent and what it started do not.
+type execProcess struct {
+	stdio
+	engine    *engine
+	container string
+	user      string
+	python    string
+	id        string
+	pid       func() int // of the agent, as the container counts; nil until it has greeted
+
+	once   sync.Once
+	closed error
+}
+
+// execute starts interpreter as the agent in the container.
+func (c Config) execute(ctx context.Context, e *engine, interpreter string) (*execProcess, error) {
+	if err := c.running(ctx, e); err != nil {
+		return nil, err
+	}
+	p := &execProcess{engine: e, container: c.Container, user: c.User, python: interpreter}
+	r, err := e.ContainerExecCreate(ctx, c.Container, container.ExecOptions{
+		User: c.User, Cmd: guest.Argv(interpreter), AttachStdin: true, AttachStdout: true, AttachStderr: true,
+	})
+	if err != nil {
+		return nil, e.explain(err)
+	}
+	p.id = r.ID
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	conn, err := e.ContainerExecAttach(ctx, p.id, container.ExecAttachOptions{})
+	if err != nil {
+		cancel()
+		return nil, e.explain(err)
+	}
+	p.open(conn, cancel)
+	return p, nil
+}
+
+// running says what is to be done about a container that cannot be entered.
+func (c Config) running(ctx context.Context, e *engine) error {
+	r, err := e.ContainerInspect(ctx, c.Container)
+	switch {
+	case errdefs.IsNotFound(err):
+		return fmt.Errorf("there is no container %s at %s", c.Container, e.host)
+	case err != nil:
+		return e.explain(err)
+	case r.State == nil || !r.State.Running:
+		return fmt.Errorf("container %s is not running: docker start %[1]s", c.Container)
+	case r.State.Paused:
+		return fmt.Errorf("container %s is paused: docker unpause %[1]s", c.Container)
+	}
+	return nil
+}
+
+// Read reads from the agent's stdout. Its end comes with its cause.
+func (p *execProcess) Read(b []byte) (int, error) {
+	n, err := p.out.Read(b)
+	if ended(err) {
+		if status := p.exitStatus(context.Background()); status > 0 {
+			err = &endError{fmt.Errorf("the guest agent ended with status %d", status)}
+		} else {
+			err = io.EOF
+		}
+	}
+	return n, err
+}
+
+// exitStatus is the status that the agent ended with.
+func (p *execProcess) exitStatus(ctx context.Context) int {
+	ctx, cancel := context.WithTimeout(ctx, execWait)
+	defer cancel()
+	r, err := p.engine.ContainerExecInspect(ctx, p.id)
+	if err != nil || r.Running {
+		return -1
+	}
+	return r.ExitCode
+}
+
+// Close makes sure that the agent is gone. One that did not end with its stdin is killed from inside: an
+// engine has no other way to end what it executed.
+func (p *execProcess) Close() error {
+	p.once.Do(func() {
+		_ = p.CloseWrite()
+		select {
+		case <-p.copied:
+		case <-time.After(execWait):
+			p.closed = p.kill()
+		}
+		p.letGo()
+	})
+	return p.closed
+}
+
+func (p *execProcess) disposed() error { return p.closed }
+
+// kill ends an agent that does not by itself. Its supervisors notice, and end what they watch.
+func (p *execProcess) kill() error {
+	if p.pid == nil {
+		return errors.New("the guest agent in " + p.container + " did not end")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), execWait)
+	defer cancel()
+	const code = "import os,sys; os.kill(int(sys.argv[1]), 9)"
+	r, err := p.engine.ContainerExecCreate(ctx, p.container, container.ExecOptions{
+		User: p.user, Cmd: []string{p.python, "-I", "-S", "-c", code, strconv.Itoa(p.pid())},
+	})
+	if err == nil {
+		err = p.engine.ContainerExecStart(ctx, r.ID, container.ExecStartOptions{Detach: true})
+	}
+	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
+		return nil // the container is gone, or does not run any more
+	}
+	if err != nil {
+		return fmt.Errorf("end the guest agent in %s: %w", p.container, p.engine.explain(err))
+	}
+	select {
+	case <-p.copied:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("the guest agent in %s was killed and still lives", p.container)
+	}
+}

@@ -1,0 +1,75 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/pkg/stdcopy"
+
+	"github.com/hermes-exec/hermes-exec/internal/keep"
+)
+
+// stdio is the agent's stdio on one connection to the engine.
+type stdio struct {
+	conn   types.HijackedResponse
+	out    *io.PipeReader // stdout
+	stderr keep.Last
+	copied chan struct{} // closed when both are over
+
+	cancel context.CancelFunc // of all requests that are under way for it
+	work   sync.WaitGroup
+}
+
+// open takes over an attached connection.
+func (s *stdio) open(conn types.HijackedResponse, cancel context.CancelFunc) {
+	s.conn, s.cancel, s.copied = conn, cancel, make(chan struct{})
+	out, in := io.Pipe()
+	s.out = out
+	s.work.Go(func() {
+		defer close(s.copied)
+		_, err := stdcopy.StdCopy(in, &s.stderr, conn.Reader)
+		_ = in.CloseWithError(err) // nil is EOF
+	})
+}
+
+// Write writes to the agent's stdin.
+func (s *stdio) Write(p []byte) (int, error) { return s.conn.Conn.Write(p) }
+
+// CloseWrite ends the agent's stdin, and the agent with it.
+func (s *stdio) CloseWrite() error { return s.conn.CloseWrite() }
+
+// said is the end of what was printed on stderr.
+func (s *stdio) said() string { return s.stderr.String() }
+
+// over tells whether the agent has ended, as far as its output does.
+func (s *stdio) over() bool {
+	select {
+	case <-s.copied:
+		return true
+	default:
+		return false
+	}
+}
+
+// letGo ends all that listens to the engine.
+func (s *stdio) letGo() {
+	s.cancel()
+	s.conn.Close()
+	_ = s.out.Close()
+	s.work.Wait()
+}
+
+// endError is the end of a stream with its cause.
+type endError struct{ cause error }
+
+// Error returns the cause.
+func (e *endError) Error() string { return e.cause.Error() }
+
+// Unwrap returns the cause, and that it is an end.
+func (e *endError) Unwrap() []error { return []error{io.EOF, e.cause} }
+
+// ended tells whether err is the end of a stream that nobody has given a cause.
+func ended(err error) bool { return errors.Is(err, io.EOF) }
