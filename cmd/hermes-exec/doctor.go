@@ -139,7 +139,7 @@ func hopeless(r *hermes.Result) bool {
 
 // addTools lists the enabled tools.
 func (r *report) addTools(s config.Settings) {
-	registry, warnings, err := tool.NewRegistry(tool.Seven(), s.Tools)
+	registry, warnings, err := enabledTools(s)
 	if err != nil {
 		r.Warnings = append(r.Warnings, err.Error())
 		return

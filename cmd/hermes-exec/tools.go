@@ -29,11 +29,7 @@ func (a *app) stubsCommand() *cli.Command {
 			"hermes-exec stubs --tools read_file,terminal > typings/hermes_tools.pyi",
 		Flags: a.settingFlags(),
 		Action: noArguments(func(_ context.Context, c *cli.Context) error {
-			loaded, err := a.load(c)
-			if err != nil {
-				return err
-			}
-			registry, err := a.registry(loaded)
+			_, registry, err := a.loadTools(c)
 			if err != nil {
 				return err
 			}
@@ -66,11 +62,7 @@ func (a *app) schema(_ context.Context, c *cli.Context) error {
 	if !slices.Contains(schema.Formats(), f) {
 		return usagef("--format: unknown format %q: openai, anthropic or mcp", f)
 	}
-	loaded, err := a.load(c)
-	if err != nil {
-		return err
-	}
-	registry, err := a.registry(loaded)
+	loaded, registry, err := a.loadTools(c)
 	if err != nil {
 		return err
 	}
@@ -131,24 +123,29 @@ func subcommandNeeded(names string) cli.ActionFunc {
 	}
 }
 
-// registry is the set of enabled tools; what is odd about it is told.
-func (a *app) registry(loaded *config.Loaded) (*tool.Registry, error) {
-	registry, warnings, err := tool.NewRegistry(tool.Seven(), loaded.Settings.Tools)
+// loadTools computes the settings and the tools that they enable; what is odd about those is told.
+func (a *app) loadTools(c *cli.Context) (*config.Loaded, *tool.Registry, error) {
+	loaded, err := a.load(c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, w := range append(loaded.Settings.Warnings, warnings...) {
+	registry, warnings, err := enabledTools(loaded.Settings)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, w := range slices.Concat(loaded.Settings.Warnings, warnings) {
 		a.complain("warning: " + w)
 	}
-	return registry, nil
+	return loaded, registry, nil
+}
+
+// enabledTools are those that a script gets with these settings.
+func enabledTools(s config.Settings) (registry *tool.Registry, warnings []string, err error) {
+	return tool.NewRegistry(tool.Seven(), s.Tools)
 }
 
 func (a *app) listTools(_ context.Context, c *cli.Context) error {
-	loaded, err := a.load(c)
-	if err != nil {
-		return err
-	}
-	registry, err := a.registry(loaded)
+	_, registry, err := a.loadTools(c)
 	if err != nil {
 		return err
 	}
@@ -178,11 +175,7 @@ func (a *app) callTool(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	loaded, err := a.load(c)
-	if err != nil {
-		return err
-	}
-	registry, err := a.registry(loaded)
+	loaded, registry, err := a.loadTools(c)
 	if err != nil {
 		return err
 	}
