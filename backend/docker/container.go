@@ -14,6 +14,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/api/types/system"
+	"github.com/docker/go-units"
 
 	"github.com/hermes-exec/hermes-exec/internal/guest"
 	"github.com/hermes-exec/hermes-exec/internal/owner"
@@ -65,6 +66,22 @@ func (c Config) spec(interpreter string, mounts []mount.Mount, meet *meeting) *s
 		s.host.Mounts = append(slices.Clone(mounts), mount.Mount{Type: mount.TypeBind, Source: meet.host, Target: meetingDir})
 	}
 	return s
+}
+
+// limits says what the container may use.
+func (c Config) limits() string {
+	list := []string{}
+	add := func(format string, limit any, is bool) {
+		if is {
+			list = append(list, fmt.Sprintf(format, limit))
+		}
+	}
+	add("%s of memory", units.BytesSize(float64(c.Memory)), c.Memory > 0)
+	add("%g processors", c.CPUs, c.CPUs > 0)
+	add("%d processes", c.Pids, c.Pids > 0)
+	add("network %s", c.network(), true)
+	add("runtime %s", c.Runtime, c.Runtime != "")
+	return "limits: " + strings.Join(list, ", ")
 }
 
 func (c Config) network() string {

@@ -148,7 +148,10 @@ func (c Config) join(ctx context.Context, e *engine) (*Backend, error) {
 
 // enter makes the directory that was asked for the working directory: the image's own is it already.
 func (b *Backend) enter(ctx context.Context, c Config) (*Backend, error) {
-	b.info.Notes = append(b.info.Notes, "engine at "+b.engine.host, b.meeting.note())
+	b.info.Notes = append(b.info.Notes, c.target()+" at "+b.engine.host, b.meeting.note())
+	if c.Container == "" {
+		b.info.Notes = append(b.info.Notes, c.limits())
+	}
 	dir := c.Dir
 	if c.Strict {
 		dir = b.info.Scratch

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	hermes "github.com/hermes-exec/hermes-exec"
+	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/config"
 	"github.com/hermes-exec/hermes-exec/tool"
 )
@@ -26,6 +27,7 @@ type report struct {
 	Python     *pythonReport     `json:"python"` // null: none that can be used
 	Directory  string            `json:"directory,omitempty"`
 	Temp       string            `json:"temp,omitempty"`
+	Notes      []string          `json:"notes"`     // of the environment itself
 	Transport  *string           `json:"transport"` // the one that runs get; null: none works
 	Transports []transportReport `json:"transports"`
 	Limits     limitsReport      `json:"limits"`
@@ -112,6 +114,7 @@ func (a *app) examine(ctx context.Context, loaded *config.Loaded) *report {
 		Limits: limitsReport{
 			s.Timeout.Seconds(), s.MaxToolCalls, s.MaxParallelToolCalls, s.MaxStdout, s.MaxStderr, s.MaxSpill, s.MaxLine,
 		},
+		Notes:      []string{},
 		Transports: []transportReport{},
 		Warnings:   []string{},
 	}
@@ -120,7 +123,7 @@ func (a *app) examine(ctx context.Context, loaded *config.Loaded) *report {
 	}
 	r.addTools(s)
 	chosen := a.try(ctx, loaded)
-	r.addRun(chosen, a.found(s, chosen.facts.Python))
+	r.addRun(chosen, a.found(s, chosen))
 	for _, name := range []string{"uds", "tcp", "file"} {
 		if ctx.Err() != nil || hopeless(chosen.result) {
 			break
@@ -162,6 +165,7 @@ type facts struct {
 
 // trial is one run of the probe.
 type trial struct {
+	info   backend.Info
 	facts  facts
 	result *hermes.Result
 	err    error
@@ -176,6 +180,7 @@ func (a *app) try(ctx context.Context, loaded *config.Loaded) trial {
 	o.Tools = []tool.Tool{ping{}}
 	var t trial
 	err := a.withEnv(ctx, o, func(ctx context.Context, env *hermes.Env) error {
+		t.info = env.Info()
 		t.result = env.Run(ctx, hermes.Script{Code: probe})
 		return nil
 	})
@@ -199,6 +204,7 @@ func lastLine(text string) string {
 
 // addRun takes over what the run with the real settings showed.
 func (r *report) addRun(t trial, found string) {
+	r.Notes = append(r.Notes, t.info.Notes...)
 	if t.result.Warning != "" {
 		r.Warnings = append(r.Warnings, strings.Split(t.result.Warning, "\n")...)
 	}
@@ -241,17 +247,19 @@ func why(r *hermes.Result, asked string) string {
 }
 
 // found says by which rule the interpreter was found.
-func (a *app) found(s config.Settings, path string) string {
+func (a *app) found(s config.Settings, t trial) string {
 	switch {
 	case s.Python != "":
 		return "--python"
 	case s.Mode == config.Strict && s.StrictPython != "":
 		return "code_execution.python"
+	case !t.info.SameHost:
+		return "python3 on the PATH there"
 	case s.Mode == config.Strict:
 		return "python3 on PATH, outside VIRTUAL_ENV and CONDA_PREFIX"
 	}
 	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
-		if dir := a.environ[name]; dir != "" && strings.HasPrefix(path, filepath.Clean(dir)+string(filepath.Separator)) {
+		if dir := a.environ[name]; dir != "" && strings.HasPrefix(t.facts.Python, filepath.Clean(dir)+string(filepath.Separator)) {
 			return name
 		}
 	}

@@ -24,6 +24,9 @@ func (r *report) print(out io.Writer) error {
 		line("directory", "%s", r.Directory)
 		line("temporary", "%s, can be written to", r.Temp)
 	}
+	for _, note := range r.Notes {
+		line("note", "%s", note)
+	}
 	for _, t := range r.Transports {
 		line("transport "+t.Name, "%s", t)
 	}
