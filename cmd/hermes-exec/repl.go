@@ -169,7 +169,7 @@ func (a *app) each(ctx context.Context, lines lineReader, cell server.Cell, run 
 		if leaves(code) {
 			return nil, nil
 		}
-		if code != "" {
+		if code != "" && ctx.Err() == nil {
 			cell.Script = hermes.Script{Code: []byte(code), Display: true, Trace: cell.Script.Trace}
 			last = run(ctx, cell)
 			cell.Reset = false
