@@ -200,7 +200,7 @@ func (s *spec) startOnce(ctx context.Context, e *engine, progress func(string)) 
 }
 
 // removeWait bounds the removal of a container.
-const removeWait = 20 * time.Second
+const removeWait = 10 * time.Second
 
 // remove kills and removes a container. One that is gone, or going, is no error.
 func (e *engine) remove(ctx context.Context, id string) error {

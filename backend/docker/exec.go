@@ -48,7 +48,8 @@ func (c Config) execute(ctx context.Context, e *engine, interpreter string) (*ex
 		return nil, e.explain(err)
 	}
 	p.id = r.ID
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, cancel, stop := outliving(ctx)
+	defer stop()
 	conn, err := e.ContainerExecAttach(ctx, p.id, container.ExecAttachOptions{})
 	if err != nil {
 		cancel()

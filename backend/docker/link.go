@@ -54,7 +54,8 @@ type mainProcess struct {
 // that removes itself leaves nothing to ask.
 func attach(ctx context.Context, e *engine, id string) (*mainProcess, error) {
 	p := &mainProcess{engine: e, id: id, gone: make(chan struct{})}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, cancel, stop := outliving(ctx)
+	defer stop()
 	conn, err := e.ContainerAttach(ctx, id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
 		cancel()
@@ -133,8 +134,9 @@ func (p *mainProcess) Close() error {
 		select {
 		case <-p.gone:
 		default:
-			p.closed = p.engine.remove(context.Background(), p.id)
-			p.await(removeWait)
+			if p.closed = p.engine.remove(context.Background(), p.id); p.closed == nil {
+				p.await(removeWait)
+			}
 		}
 		p.letGo()
 	})

@@ -26,7 +26,7 @@ func (c Config) mounts() (list []mount.Mount, hosts bool, err error) {
 	if c.MountCwd {
 		list = append(list, mount.Mount{Type: mount.TypeBind, Source: c.HostDir, Target: workspace})
 	}
-	hosts = slices.ContainsFunc(list, func(m mount.Mount) bool { return m.Type == mount.TypeBind && !m.ReadOnly })
+	hosts = slices.ContainsFunc(list, func(m mount.Mount) bool { return m.Type == mount.TypeBind })
 	return list, hosts, nil
 }
 

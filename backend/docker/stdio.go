@@ -23,6 +23,13 @@ type stdio struct {
 	work   sync.WaitGroup
 }
 
+// outliving returns a context for what is begun under ctx and outlives it. Until stop is called it ends
+// with ctx too.
+func outliving(ctx context.Context) (longer context.Context, cancel context.CancelFunc, stop func() bool) {
+	longer, cancel = context.WithCancel(context.WithoutCancel(ctx))
+	return longer, cancel, context.AfterFunc(ctx, cancel)
+}
+
 // open takes over an attached connection.
 func (s *stdio) open(conn types.HijackedResponse, cancel context.CancelFunc) {
 	s.conn, s.cancel, s.copied = conn, cancel, make(chan struct{})
