@@ -8,13 +8,10 @@ package guest
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -156,33 +153,6 @@ func (g *Guest) awaitOutputs() {
 		close(written)
 	}()
 	waitFor(written, outputWait)
-}
-
-// adoptShare takes s in, to be closed with the guest.
-func (g *Guest) adoptShare(s *share) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.err != nil {
-		return g.err
-	}
-	g.shares[s] = struct{}{}
-	return nil
-}
-
-func (g *Guest) dropShare(s *share) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.shares, s)
-}
-
-// closeShares removes the host's side of those that are open. The agent removes its own.
-func (g *Guest) closeShares() {
-	g.mu.Lock()
-	open := slices.Collect(maps.Keys(g.shares))
-	g.mu.Unlock()
-	for _, s := range open {
-		_ = s.Close()
-	}
 }
 
 // Err is why the environment cannot be used any more: nil as long as it can.
@@ -376,47 +346,3 @@ func (g *Guest) adopt(h header, payload []byte) error {
 	}
 	return nil
 }
-
-// ping keeps the lease and notices a link that froze: nothing at all came back for its length.
-func (g *Guest) ping() {
-	pong := &pongs{heard: make(chan struct{}, 1)}
-	g.mu.Lock()
-	if g.err == nil {
-		g.streams[0] = pong
-	}
-	g.mu.Unlock()
-	every := time.NewTicker(g.opt.Lease / 4)
-	defer every.Stop()
-	for missed := 0; ; missed++ {
-		if missed > 2 {
-			_ = g.fail(fmt.Errorf("%w: no answer from the guest agent for %v", backend.ErrUnavailable, g.opt.Lease/2))
-			return
-		}
-		// The ping goes out beside the wait for its answer: a frozen link may block the write.
-		g.work.Go(func() { _ = g.send(kindPing, 0, 0, binary.BigEndian.AppendUint32(nil, uint32(missed))) })
-		select {
-		case <-g.over:
-			return
-		case <-every.C:
-		}
-		select {
-		case <-pong.heard:
-			missed = -1
-		default:
-		}
-	}
-}
-
-type pongs struct{ heard chan struct{} }
-
-func (p *pongs) frame(k kind, _ byte, _ []byte) error {
-	if k == kindPong {
-		select {
-		case p.heard <- struct{}{}:
-		default:
-		}
-	}
-	return nil
-}
-
-func (p *pongs) lost(error) {}

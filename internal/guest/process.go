@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 	"sync"
@@ -142,98 +141,6 @@ func (p *process) register(id uint32) stream {
 	return p
 }
 
-func (p *process) encode() []byte {
-	cmd := p.cmd
-	var b []byte
-	for _, arg := range cmd.Args {
-		b = fields.Append(b, "arg", arg)
-	}
-	for name, value := range cmd.Env {
-		b = fields.Append(b, "env", name+"="+value)
-	}
-	b = fields.Append(b, "dir", cmd.Dir)
-	for name, on := range map[string]bool{
-		"stdin": cmd.Stdin != nil, "merge": cmd.Merged(), "control": cmd.Control != nil, "linger": cmd.Linger,
-	} {
-		if on {
-			b = fields.AppendInt(b, name, 1)
-		}
-	}
-	for name, path := range map[string]string{"stdout_path": p.to.Stdout, "stderr_path": p.to.Stderr} {
-		if path != "" {
-			b = fields.Append(b, name, path)
-		}
-	}
-	b = appendKeep(b, "stdout", cmd.Stdout, cmd.Keep)
-	return appendKeep(b, "stderr", cmd.Stderr, cmd.Keep)
-}
-
-// appendKeep asks for nothing of a stream that nobody reads: it is only counted.
-func appendKeep(b []byte, name string, w io.Writer, keep *backend.Keep) []byte {
-	if w == nil {
-		keep = &backend.Keep{}
-	}
-	if keep == nil {
-		return b
-	}
-	b = fields.AppendInt(b, name+"_head", keep.Head)
-	return fields.AppendInt(b, name+"_tail", keep.Tail)
-}
-
-// flow starts the goroutines that move data. Those that read from the caller end when their Read
-// does, which nobody waits for.
-func (p *process) flow() {
-	p.deliver(chanStdout, p.cmd.Stdout)
-	p.deliver(chanStderr, p.cmd.Stderr)
-	controlled := make(chan struct{})
-	if p.cmd.Control != nil {
-		p.output.Go(func() {
-			defer close(controlled)
-			_ = p.in[chanControl].copyTo(p.cmd.Control) // whoever reads at its other end has closed that
-		})
-		go p.feed(chanControl, p.cmd.Control)
-	}
-	if p.cmd.Stdin != nil {
-		go p.feed(chanStdin, p.cmd.Stdin)
-	}
-	go func() {
-		defer p.g.outputs.Done()
-		<-p.over
-		if p.cmd.Control != nil {
-			waitFor(controlled, controlWait) // for the last words
-			_ = p.cmd.Control.Close()
-		}
-		p.output.Wait()
-		close(p.done)
-	}()
-}
-
-func (p *process) deliver(channel byte, w io.Writer) {
-	in := p.in[channel]
-	if in == nil {
-		return
-	}
-	if w == nil {
-		w = io.Discard
-	}
-	deliver := func() {
-		if err := in.copyTo(w); err != nil {
-			p.writing.Lock()
-			defer p.writing.Unlock()
-			if p.writeErr == nil {
-				p.writeErr = err
-			}
-		}
-	}
-	p.output.Go(deliver)
-}
-
-func (p *process) feed(channel byte, r io.Reader) {
-	// An error ends the stream as its end does: the process cannot tell, whoever supplied r can.
-	_, _ = io.CopyBuffer(struct{ io.Writer }{p.out[channel]}, struct{ io.Reader }{r}, make([]byte, piece))
-	_ = p.g.send(kindEOF, channel, p.id, nil)
-}
-
 // frame is called by the link's reader.
 func (p *process) frame(k kind, channel byte, payload []byte) error {
 	switch k {
@@ -268,107 +175,12 @@ func (p *process) frame(k kind, channel byte, payload []byte) error {
 	return nil
 }
 
-// before returns what a control message has to wait for: that the output which came before it has
-// reached its writers.
-func (p *process) before(channel byte) func() {
-	if channel != chanControl {
-		return nil
-	}
-	stdout, stderr := p.in[chanStdout].mark(), int64(0)
-	if p.in[chanStderr] != nil {
-		stderr = p.in[chanStderr].mark()
-	}
-	return func() {
-		p.in[chanStdout].waitFor(stdout)
-		if p.in[chanStderr] != nil {
-			p.in[chanStderr].waitFor(stderr)
-		}
-	}
-}
-
 // at is a slice access by an index that the guest chose.
 func at[T any](list []*T, i byte) *T {
 	if int(i) >= len(list) {
 		return nil
 	}
 	return list[i]
-}
-
-func (p *process) exited(f fields.Fields) {
-	p.stdout = p.counts(f, "stdout", p.cmd.Stdout)
-	p.stderr = p.counts(f, "stderr", p.cmd.Stderr)
-	p.leave(fate(f), f["survivor"])
-	p.finish(p.fate)
-}
-
-// leave says that the process is gone. The first word counts.
-func (p *process) leave(fate error, survivors []string) {
-	p.leaving.Do(func() {
-		p.fate, p.survivors = fate, survivors
-		close(p.ended)
-	})
-}
-
-// fate is how a process ended.
-func fate(f fields.Fields) error {
-	exit := &backend.ExitError{Code: int(f.Int("code")), OOMKilled: f.Int("oom") == 1}
-	if sig := f.Int("signal"); sig != 0 {
-		exit.Code, exit.Signal = -int(sig), backend.Signal(sig)
-	}
-	switch {
-	case exit.Code != 0:
-		return exit
-	case f.Text("code") == "0":
-		return nil
-	default:
-		return fmt.Errorf("%w: its supervisor was killed", backend.ErrNoExitStatus)
-	}
-}
-
-// counts corrects what appendKeep asked for: a stream that nobody reads lacks only what Keep would
-// have left out.
-func (p *process) counts(f fields.Fields, name string, w io.Writer) backend.Counts {
-	c := backend.Counts{Total: f.Int(name + "_total"), Omitted: f.Int(name + "_omitted")}
-	switch {
-	case w != nil:
-	case p.cmd.Keep == nil:
-		c.Omitted = 0
-	default:
-		head := min(c.Total, p.cmd.Keep.Head)
-		c.Omitted = max(0, c.Total-head-p.cmd.Keep.Tail)
-	}
-	return c
-}
-
-func (p *process) lost(err error) {
-	select {
-	case <-p.over:
-	default:
-		p.finish(err)
-	}
-}
-
-// finish is called once, by the link's reader or when the link is lost.
-func (p *process) finish(err error) {
-	p.g.forget(p.id)
-	p.err = err
-	p.leave(err, nil)
-	select {
-	case p.started <- err:
-	default:
-	}
-	end := io.EOF
-	for _, in := range p.in {
-		if in != nil {
-			in.end(end)
-		}
-	}
-	for _, out := range p.out {
-		if out != nil {
-			out.end(io.ErrClosedPipe)
-		}
-	}
-	close(p.over)
 }
 
 // disown kills a process whose Start was given up.

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -73,6 +75,33 @@ func (g *Guest) Share(ctx context.Context, dir string) (backend.Share, error) {
 	}
 	s.work.Go(s.watch)
 	return s, nil
+}
+
+// adoptShare takes s in, to be closed with the guest.
+func (g *Guest) adoptShare(s *share) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err != nil {
+		return g.err
+	}
+	g.shares[s] = struct{}{}
+	return nil
+}
+
+func (g *Guest) dropShare(s *share) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.shares, s)
+}
+
+// closeShares removes the host's side of those that are open. The agent removes its own.
+func (g *Guest) closeShares() {
+	g.mu.Lock()
+	open := slices.Collect(maps.Keys(g.shares))
+	g.mu.Unlock()
+	for _, s := range open {
+		_ = s.Close()
+	}
 }
 
 func (s *share) makeHostDir() error {
