@@ -51,7 +51,7 @@ func (c *Client) lives(by owner.Mark, codec codec) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), c.wait())
 	defer cancel()
 	now, err := owner.Read(c.Place.Dir)
-	return err == nil && now == by && c.answers(ctx, codec)
+	return err == nil && now == by && c.call(ctx, codec) == nil
 }
 
 // message is the cell as it is sent.
@@ -126,6 +126,9 @@ func stop(ctx context.Context, conn *conn, kill, over <-chan struct{}) {
 	<-over
 }
 
+// ending is how many rounds a server may take to end that nobody can call any more.
+const ending = 4
+
 // watch looks after the server of a connection from the time on at which its answer is due: one that
 // lives answers others at any time, so one that does not is given up. The error says so. It ends with
 // ctx, which is the life of the connection.
@@ -135,33 +138,43 @@ func (c *Client) watch(ctx context.Context, conn *conn, due <-chan struct{}) err
 		return nil
 	case <-due:
 	}
-	for {
+	for left := ending; left > 0; {
 		round, cancel := context.WithTimeout(ctx, c.wait())
-		answers := c.answers(round, conn.codec)
+		err := c.call(round, conn.codec)
 		<-round.Done()
 		cancel()
+		switch {
+		case absent(err):
+			left--
+		case err != nil:
+			left = 0
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		default:
 		}
-		if !answers {
-			_ = conn.SetReadDeadline(time.Now())
-			return c.silent()
-		}
 	}
+	_ = conn.SetReadDeadline(time.Now())
+	return c.silent()
 }
 
-// answers tells whether a server answers before ctx ends.
-func (c *Client) answers(ctx context.Context, codec codec) bool {
+// call asks a server for nothing but an answer, before ctx ends.
+func (c *Client) call(ctx context.Context, codec codec) error {
 	raw, err := c.dial(ctx)
 	if err != nil {
-		return false
+		return err
 	}
 	conn := &conn{Conn: raw, codec: codec}
 	defer conn.close()
 	again, err := accepted(ctx, conn, request{Protocol: protocol, Version: c.Version, Op: opList})
-	return !again && (err == nil || ctx.Err() == nil)
+	switch {
+	case again:
+		return errEnded
+	case err != nil && ctx.Err() != nil:
+		return err
+	}
+	return nil // of another version, perhaps
 }
 
 func (c *Client) wait() time.Duration {

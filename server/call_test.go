@@ -288,6 +288,25 @@ func TestServerSilentAfterAccept(t *testing.T) {
 	}
 }
 
+// One that is about to end, and stopped then, is given up too.
+func TestServerSilentAtItsEnd(t *testing.T) {
+	h := newHouse(t)
+	c := h.impostor(func(s *impostor) {
+		conn := s.next()
+		conn.take()
+		s.end()
+	})
+	c.Wait = time.Second // enough to accept the request
+	if _, err := c.Reset(h.ctx, "s"); !errors.Is(err, ErrNoServer) {
+		t.Errorf("without a server: %v", err)
+	}
+	cell := h.cell("s", "1")
+	cell.Options.Settings.Timeout = time.Millisecond
+	if r := c.Run(t.Context(), cell); r.ErrorKind != hermes.KindBackend || !strings.Contains(r.Error, ErrSilent.Error()) {
+		t.Errorf("%+v", r)
+	}
+}
+
 // One that answers others is waited for, however long the cell takes to end.
 func TestServerSlow(t *testing.T) {
 	h := newHouse(t)

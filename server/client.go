@@ -232,7 +232,7 @@ var errEnded = errors.New("the session server has ended")
 
 // absent tells whether err of dial means that nobody serves.
 func absent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, errEnded)
 }
 
 // dial connects to a server of this user.
