@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"os"
-	"strings"
 	"testing"
 
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -10,27 +8,41 @@ import (
 	"github.com/hermes-exec/hermes-exec/backend/docker"
 )
 
-func environ() map[string]string {
-	vars := map[string]string{}
-	for _, pair := range os.Environ() {
-		name, value, _ := strings.Cut(pair, "=")
-		vars[name] = value
+// openDocker opens an environment that is closed at the end of the test. What cfg leaves out are the
+// limits of a small machine, and this process's variables.
+func openDocker(t *testing.T, cfg docker.Config) backend.Backend {
+	t.Helper()
+	if cfg.Env == nil {
+		cfg.Env = environ()
 	}
-	return vars
+	cfg.Memory, cfg.CPUs, cfg.Pids = 2<<30, 2, 512
+	b, err := docker.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return b
 }
 
-func TestBackend(t *testing.T) {
+// TestDockerBackend runs the contract of a backend in containers that are made for it.
+func TestDockerBackend(t *testing.T) {
+	e := engine(t)
 	backendtest.TestBackend(t, backendtest.Config{Open: func(t *testing.T) backend.Backend {
 		t.Helper()
-		b, err := docker.Open(t.Context(), docker.Config{Image: "hermes-exec/python:3", Env: environ(), Memory: 2 << 30, CPUs: 2, Pids: 512})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := b.Close(); err != nil {
-				t.Errorf("close: %v", err)
-			}
-		})
-		return b
+		return openDocker(t, docker.Config{Image: e.Image})
+	}})
+}
+
+// TestDockerExecBackend runs it in one container that is there already.
+func TestDockerExecBackend(t *testing.T) {
+	e := engine(t)
+	id := e.Container(t, e.Image)
+	backendtest.TestBackend(t, backendtest.Config{Open: func(t *testing.T) backend.Backend {
+		t.Helper()
+		return openDocker(t, docker.Config{Container: id})
 	}})
 }

@@ -57,11 +57,33 @@ func (e Engine) NoContainers(t testing.TB, label string) {
 func (e Engine) Containers(t testing.TB, label string) []string {
 	t.Helper()
 	const format = "{{.Names}} ({{.Image}}, {{.Status}})"
-	out, err := e.docker(nil, "ps", "--all", "--no-trunc", "--filter", "label="+label, "--format", format)
+	out := e.Docker(t, "ps", "--all", "--no-trunc", "--filter", "label="+label, "--format", format)
+	return strings.FieldsFunc(out, func(r rune) bool { return r == '\n' })
+}
+
+// Container starts a container that is not the product's and returns its id. It does nothing, and goes
+// with the test. The arguments are options of docker run and, as the last one, the image.
+func (e Engine) Container(t testing.TB, args ...string) string {
+	t.Helper()
+	args = append([]string{"run", "--detach", "--init", "--entrypoint", "sleep"}, args...)
+	id := e.Docker(t, append(args, "infinity")...)
+	t.Cleanup(func() {
+		// A test may have removed it.
+		if _, err := e.docker(nil, "rm", "--force", id); err != nil && !strings.Contains(err.Error(), "No such container") {
+			t.Error(err)
+		}
+	})
+	return id
+}
+
+// Docker runs Docker's own program on this engine, past the product, and returns what it printed.
+func (e Engine) Docker(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := e.docker(nil, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.FieldsFunc(out, func(r rune) bool { return r == '\n' })
+	return out
 }
 
 // docker runs Docker's own program on this engine, whatever the environment says by now.

@@ -1,23 +1,12 @@
 package testenv_test
 
 import (
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
-
-// docker runs Docker's own program and returns what it prints.
-func docker(t *testing.T, e testenv.Engine, args ...string) string {
-	t.Helper()
-	out, err := exec.Command("docker", append([]string{"--host", e.Endpoint}, args...)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("docker %q: %v: %s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
 
 func TestImages(t *testing.T) {
 	e := testenv.Docker(t)
@@ -45,7 +34,7 @@ func TestImages(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			args := append([]string{"run", "--rm", "--network", "none", images[c.image](t)}, c.command...)
-			if got := docker(t, e, args...); got != c.want {
+			if got := e.Docker(t, args...); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -57,7 +46,7 @@ func TestOldPython(t *testing.T) {
 	e := testenv.Docker(t)
 	image, version := e.OldPython(t)
 	const script = `import sys, select, struct, socket, json, tempfile; print("%d.%d.%d" % sys.version_info[:3])`
-	if got := docker(t, e, "run", "--rm", "--user", "1000", image, "python3", "-I", "-S", "-c", script); got != version {
+	if got := e.Docker(t, "run", "--rm", "--user", "1000", image, "python3", "-I", "-S", "-c", script); got != version {
 		t.Errorf("got %q, want %q", got, version)
 	}
 }
@@ -66,13 +55,12 @@ func TestOldPython(t *testing.T) {
 func TestContainersSeesLabels(t *testing.T) {
 	e := testenv.Docker(t)
 	label := "hx-test=" + t.TempDir() // no other container has it
-	created := docker(t, e, "create", "--label", label, e.Image)
-	t.Cleanup(func() { docker(t, e, "rm", "--force", created) })
-	running := docker(t, e, "run", "--detach", "--label", label, e.Image, "sleep", "60")
-	t.Cleanup(func() { docker(t, e, "rm", "--force", running) })
+	created := e.Docker(t, "create", "--label", label, e.Image)
+	t.Cleanup(func() { e.Docker(t, "rm", "--force", created) })
+	running := e.Container(t, "--label", label, e.Image)
 	if got := e.Containers(t, label); len(got) != 2 || !slices.ContainsFunc(got, func(c string) bool { return strings.HasSuffix(c, ", Created)") }) {
 		t.Errorf("two containers: %q", got)
 	}
-	docker(t, e, "rm", "--force", created, running)
+	e.Docker(t, "rm", "--force", created, running)
 	e.NoContainers(t, label)
 }

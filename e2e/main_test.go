@@ -1,0 +1,36 @@
+// Package e2e tests the product against real environments that are not this machine. Tests of one
+// environment stand in files that begin with its name.
+package e2e
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/hermes-exec/hermes-exec/internal/owner"
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// engine returns the Docker engine of this machine. At the end of the test no container of this process
+// may be left there, so that the test has to be one that others do not run beside; what it runs itself
+// may be parallel.
+func engine(t *testing.T) testenv.Engine {
+	t.Helper()
+	e := testenv.Docker(t)
+	t.Cleanup(func() { e.NoContainers(t, "hermes-exec.owner="+owner.Self().String()) })
+	return e
+}
+
+// environ are the variables of a caller.
+func environ() map[string]string {
+	vars := map[string]string{}
+	for _, pair := range os.Environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		vars[name] = value
+	}
+	return vars
+}
