@@ -8,9 +8,9 @@ FUZZTIME ?= 20s
 # The man page writer of the command line library, which nothing here uses, costs every start 0.3 ms.
 TAGS := urfave_cli_no_docs
 
-.PHONY: help build image test bench fuzz lint demo
+.PHONY: help build image test bench fuzz lint demo e2e
 help: ## list these targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
+	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
 
 build: ## build bin/hermes-exec
 	CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -o bin/ ./cmd/hermes-exec
@@ -26,6 +26,9 @@ test: $(GOTESTSUM) ## run every test that this machine can, and name those it ca
 	@.ci/need python3 gcc
 	.ci/python-tests
 	$(GOTESTSUM) --format pkgname-and-test-fails -- -race -timeout 20m ./...
+
+e2e: $(GOTESTSUM) ## run the tests that need real environments; HERMES_E2E=docker makes a missing one a failure
+	$(GOTESTSUM) --format pkgname-and-test-fails -- -race -timeout 20m ./e2e/...
 
 bench: build ## measure against floors in the same run; BENCH_JSON=FILE adds a JSON line a row
 	@.ci/need python3 taskset
