@@ -6,6 +6,8 @@ import (
 	"context"
 	"maps"
 	"path"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,4 +46,52 @@ func start(t *testing.T, b backend.Backend, p kernel.Process) *kernel.Kernel {
 	}
 	t.Cleanup(func() { _ = k.Close() })
 	return k
+}
+
+// A kernel whose cell obeys an interrupt ends in order: it knows of temporary files that a killed one
+// leaves behind.
+func TestInterruptedKernelPutsAway(t *testing.T) {
+	temp := t.TempDir()
+	b := openLocal(t)
+	b.Info().Env["TMPDIR"] = temp
+	k := start(t, b, kernel.Process{Grace: time.Minute})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	ready := writer(func(p []byte) {
+		if strings.Contains(string(p), "ready") {
+			if found := pools(t, temp); len(found) != 1 {
+				t.Errorf("while it runs: %v", found)
+			}
+			cancel(&kernel.Interrupt{})
+		}
+	})
+	o, err := k.Exec(ctx, kernel.Cell{Stdout: ready, Code: []byte(`import multiprocessing, time
+with multiprocessing.get_context("forkserver").Pool(1) as pool:
+    pool.map(abs, [1])
+    print("ready")
+    time.sleep(600)
+`)})
+	if o == nil || !o.Ended || err == nil {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if found := pools(t, temp); len(found) != 0 {
+		t.Errorf("left: %v", found)
+	}
+}
+
+// pools are the directories that multiprocessing keeps.
+func pools(t *testing.T, temp string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(temp, "pymp-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+type writer func(p []byte)
+
+func (w writer) Write(p []byte) (int, error) {
+	w(p)
+	return len(p), nil
 }
