@@ -128,7 +128,7 @@ func openBackend(ctx context.Context, o Options) (b backend.Backend, warnings []
 			return b, warnings, nil
 		case !errors.Is(err, backend.ErrDir):
 			return nil, nil, fmt.Errorf("open environment: %w", err)
-		case dir.Origin == "":
+		case o.Settings.Cwd != "":
 			return nil, nil, usageError{fmt.Errorf("working directory: %w", err)}
 		}
 		warnings = append(warnings, passedOver(dir))

@@ -162,6 +162,29 @@ func TestSessionsDirectory(t *testing.T) {
 	}
 }
 
+// A caller whose directory was removed uses the session's; one that --cwd names has to be there.
+func TestSessionsDirectoryGone(t *testing.T) {
+	c := newCells(t, "local")
+	where := "import os; print(os.getcwd())"
+	c.prints("a", where, c.options.Dir+"\n")
+	gone := filepath.Join(c.options.Dir, "gone")
+	for _, cell := range []struct{ code, want string }{
+		{where, c.options.Dir + "\n"}, {"os.chdir('/')", ""}, {where, "/\n"},
+	} {
+		o := c.options
+		o.Dir = gone
+		r := c.in(o, "a", cell.code)
+		if r.Output != cell.want || r.Kernel.StateLost || !strings.Contains(r.Warning, gone+" (the caller's) does not exist") {
+			t.Errorf("%s: %q, %q, kernel %+v", cell.code, r.Output, r.Warning, r.Kernel)
+		}
+		o.Settings.Cwd = gone
+		if r := c.in(o, "a", where); r.ErrorKind != hermes.KindUsage || !strings.Contains(r.Error, gone) {
+			t.Errorf("--cwd: %s %s", r.ErrorKind, r.Error)
+		}
+	}
+	c.prints("a", where, "/\n") // its own directory has not changed
+}
+
 // A FILE is a cell with its content.
 func TestSessionsFile(t *testing.T) {
 	for _, name := range []string{"local", "pipe"} {

@@ -1,7 +1,6 @@
 package scripttest
 
 import (
-	"path"
 	"slices"
 	"time"
 
@@ -59,22 +58,12 @@ func stateStories() []story {
 			{code: "print(x, os.getcwd() == home)", want: want{output: new("1 True\n"), warningHas: []string{"had been removed", "ran in"}}},
 			{code: "print(x)", want: prints("1\n")},
 		}},
-		{"a caller whose directory was removed", []cell{
-			{code: "import os\nhome = os.getcwd()\nx = 1"},
-			{code: "print(x, os.getcwd() == home)", change: elsewhere, want: want{output: new("1 True\n"), warningHas: []string{"gone (the caller's) does not exist"}}},
-			{code: "os.mkdir('sub')\nos.chdir('sub')", change: elsewhere, want: want{output: new(""), warningHas: []string{"gone (the caller's)"}}},
-			{code: "print(os.path.basename(os.getcwd()))", change: elsewhere, want: want{output: new("sub\n"), warningHas: []string{"gone (the caller's)"}}},
-			{code: "print(os.path.basename(os.getcwd()))", want: prints("sub\n")},
-		}},
 		{"children of a cell live as long as the kernel", []cell{
 			{code: "import subprocess, sys\np = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])"},
 			{code: "print(p.poll())\np.kill()\nprint(p.wait())", want: prints("None\n-9\n")},
 		}},
 	}
 }
-
-// elsewhere makes the caller one whose directory is not there.
-func elsewhere(o *hermes.Options) { o.Dir = path.Join(o.Dir, "gone") }
 
 func lossStories() []story {
 	short := func(o *hermes.Options) { o.Settings.Timeout = 3 * time.Second }
