@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -202,9 +203,14 @@ func shareDots(ctx context.Context, e *env) {
 // shareNames: a name is bytes, and can be no path.
 func shareNames(ctx context.Context, e *env) {
 	s := e.share(ctx, "")
+	longest := e.output(ctx, e.py("import os, sys; print(os.pathconf(sys.argv[1], 'PC_NAME_MAX'), end='')", s.GuestDir()))
+	length, err := strconv.Atoi(longest)
+	if err != nil || length > 255 {
+		e.Fatalf("the longest name has %q bytes", longest)
+	}
 	names := []string{
 		"new\nline", "-rf", "a space", "é日本", "quote'\"", "$(id)", "back\\slash", "tab\t", "\x01\x7f", "%2e%2e%2f",
-		"C:", strings.Repeat("n", 255),
+		"C:", strings.Repeat("n", length),
 	}
 	var args []string
 	for i, name := range names {
