@@ -28,6 +28,9 @@ type evidence struct {
 
 	python  string // the interpreter
 	shipped string // the name of a FILE that was sent alone; "" if none was
+
+	noNetwork bool  // backend.Info.NoNetwork
+	memory    int64 // backend.Info.Memory
 }
 
 // raised is the exception that ended a script.
@@ -39,12 +42,15 @@ func hint(e evidence) string {
 	if e.status == Success {
 		return silent(e)
 	}
+	if e.kind == KindOOM {
+		return noMemory(e)
+	}
 	if e.kind != KindScript {
 		return ""
 	}
 	x := exception(e.stderr)
 	for _, class := range []func(evidence, raised) string{
-		missingTool, missingName, missingModule, droppedVariable, failedCall, resultAsText,
+		missingTool, missingName, missingModule, droppedVariable, failedCall, resultAsText, unreachable,
 	} {
 		if text := class(e, x); text != "" {
 			return text
@@ -213,6 +219,27 @@ func resultAsText(e evidence, x raised) string {
 		return ""
 	}
 	return `Tools return dicts, not strings: take the text out by its key, as in read_file(p)["content"] or terminal(c)["output"].`
+}
+
+// noWay matches what programs say when there is no network: Python's own words for an address and for
+// a name, which are those of the C library (glibc, musl), and curl's and git's.
+var noWay = lazily(`(?i)(?:network is unreachable|temporary failure in name resolution|name or service not known|name does not resolve` +
+	`|\[errno -3\] try again|could not resolve host)`)
+
+// unreachable: the script wanted a network where there is none.
+func unreachable(e evidence, _ raised) string {
+	if !e.noNetwork || !noWay().MatchString(e.stderr) {
+		return ""
+	}
+	return "The environment has no network: --network bridge gives it one. Tools for the web work without."
+}
+
+// noMemory: the memory of an environment that has a limit of its own ran out.
+func noMemory(e evidence) string {
+	if e.memory == 0 {
+		return ""
+	}
+	return fmt.Sprintf("The environment may use %d MiB of memory in all: --memory gives it more.", e.memory>>20)
 }
 
 // offered are the names that hermes_tools has.

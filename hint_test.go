@@ -35,6 +35,7 @@ func TestHint(t *testing.T) {
 		change(&e)
 		return e
 	}
+	offline := func(e *evidence) { e.noNetwork = true }
 	for _, tt := range []struct {
 		name string
 		evidence
@@ -140,6 +141,23 @@ func TestHint(t *testing.T) {
 		},
 		{"a variable that is not set at all", with(failing("KeyError: 'NOT_THERE'"), func(e *evidence) { e.dropped = []string{"DB_URL"} }), nil},
 		{"a short name in a text", evidence{status: Failure, kind: KindScript, stderr: "_ is bad", dropped: []string{"_", "PWD"}}, nil},
+		{"no network, by an address", with(failing("OSError: [Errno 101] Network is unreachable"), offline), []string{"--network bridge"}},
+		{
+			"no network, by a name", with(failing("urllib.error.URLError: <urlopen error [Errno -3] Temporary failure in name resolution>"), offline),
+			[]string{"--network bridge"},
+		},
+		{"no network, with musl", with(failing("socket.gaierror: [Errno -3] Try again"), offline), []string{"--network bridge"}},
+		{
+			"no network, by another program", evidence{
+				status: Failure, kind: KindScript, noNetwork: true,
+				stderr: "fatal: unable to access 'https://example.com/x/': Could not resolve host: example.com\n",
+			},
+			[]string{"--network bridge"},
+		},
+		{"nothing that has to do with no network", with(failing("OSError: [Errno 111] Connection refused"), offline), nil},
+		{"no way, though there is a network", failing("OSError: [Errno 101] Network is unreachable"), nil},
+		{"B072 no memory", evidence{status: Failure, kind: KindOOM, memory: 64 << 20}, []string{"64 MiB", "--memory"}},
+		{"no memory on a machine that is not limited", evidence{status: Failure, kind: KindOOM}, nil},
 		{"P171 another failure", failing("ZeroDivisionError: division by zero"), nil},
 		{"P171 nothing on stderr", evidence{status: Failure, kind: KindScript}, nil},
 		{"an exception that was only logged", evidence{

@@ -178,6 +178,7 @@ func (r *run) evidence(res *Result, stdout, stderr output.Text) evidence {
 		tools: r.env.tools.Specs(), others: r.env.others, made: r.calls.Made, lastError: r.calls.LastError,
 		dropped: r.report.Dropped, reserved: r.env.options.Settings.ReservedEnv,
 		python: r.env.Info().Python.Path, shipped: r.source.shipped,
+		noNetwork: r.env.Info().NoNetwork, memory: r.env.Info().Memory,
 	}
 }
 

@@ -168,6 +168,7 @@ func TestFailed(t *testing.T) {
 		{"a value of the configuration", &config.ValueError{}, KindUsage, Failure, ""},
 		{"a configuration that others may write to", fmt.Errorf("read: %w", config.ErrUnsafe), KindPolicy, Failure, ""},
 		{"transport", fmt.Errorf("%w: %w", errTransport, errors.New("x")), KindTransport, Failure, ""},
+		{"an environment that has too little memory to open", fmt.Errorf("open: %w: %w", backend.ErrUnavailable, &backend.ExitError{Code: -9, OOMKilled: true}), KindOOM, Failure, ""},
 		{"anything else", errors.New("daemon is down"), KindBackend, Failure, ""},
 		{"unavailable", backend.ErrUnavailable, KindBackend, Failure, ""},
 	} {

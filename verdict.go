@@ -76,9 +76,23 @@ func (r *Result) fail(err error, how end) {
 		} else {
 			r.Error += "."
 		}
+	case KindOOM:
+		r.Status = Failure
+		if how != notBegun {
+			r.Error = memoryRanOut
+		}
 	default:
 		r.Status = Failure
 	}
+}
+
+// memoryRanOut is the error of a script that was killed for want of memory.
+const memoryRanOut = "Script was killed: out of memory."
+
+// outOfMemory tells whether an environment is gone because its memory ran out.
+func outOfMemory(err error) bool {
+	exit, ok := errors.AsType[*backend.ExitError](err)
+	return ok && exit.OOMKilled
 }
 
 // mark ends the output of a run that was ended with what ended it.
@@ -129,6 +143,8 @@ func kindOf(err error) ErrorKind {
 		return KindUsage
 	case errors.Is(err, backend.ErrNoPython):
 		return KindPython
+	case outOfMemory(err):
+		return KindOOM
 	case errors.Is(err, errTransport):
 		return KindTransport
 	default:
@@ -150,7 +166,7 @@ func (r *Result) judge(o *kernel.Outcome, stderr string) {
 	case exit == nil:
 		r.ErrorKind, r.Error = KindScript, "The session's Python process ended without a word, and its state is lost."
 	case exit.OOMKilled:
-		r.ErrorKind, r.Error = KindOOM, "Script was killed: out of memory."
+		r.ErrorKind, r.Error = KindOOM, memoryRanOut
 	case exit.Signal == backend.Kill:
 		r.ErrorKind, r.Error = KindSignal, "Script was killed by signal 9 (SIGKILL), which nobody here sent: likely memory ran out."
 	case exit.Signal != 0:

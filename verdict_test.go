@@ -31,6 +31,7 @@ func TestEndsAreToldAsTheyWere(t *testing.T) {
 		return &kernel.Outcome{Ended: true, Exit: &backend.ExitError{Code: -code, Signal: backend.Signal(code), OOMKilled: oom}}
 	}
 	lostLink := fmt.Errorf("%w: %w", kernel.ErrDied, backend.ErrUnavailable)
+	drained := fmt.Errorf("%w: %w", lostLink, &backend.ExitError{Code: -9, Signal: 9, OOMKilled: true})
 	for _, tt := range []struct {
 		event   string
 		outcome *kernel.Outcome // nil: the cell did not begin
@@ -115,6 +116,11 @@ func TestEndsAreToldAsTheyWere(t *testing.T) {
 		{
 			event: "the environment is gone", outcome: &kernel.Outcome{Ended: true}, err: lostLink, kind: KindTransport,
 			error:    "the script was lost: no exit status was delivered: " + lostLink.Error(),
+			warnings: []string{lostState}, lost: LostEnvironment,
+		},
+		{
+			event: "the environment is gone, for its memory ran out", outcome: &kernel.Outcome{Ended: true}, err: drained, kind: KindOOM,
+			error:    "Script was killed: out of memory.",
 			warnings: []string{lostState}, lost: LostEnvironment,
 		},
 		{

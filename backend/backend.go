@@ -75,6 +75,12 @@ type Info struct {
 	// NoHome says that HOME is missing or cannot be written to.
 	NoHome bool
 
+	// NoNetwork says that the environment was opened without a network, which it could have.
+	NoNetwork bool
+
+	// Memory is the limit in bytes that the environment was opened with; 0: it has none of its own.
+	Memory int64
+
 	// Env is the environment's own variables, unfiltered, as its processes would inherit them.
 	Env map[string]string
 

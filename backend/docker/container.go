@@ -68,19 +68,22 @@ func (c Config) spec(interpreter string, mounts []mount.Mount, meet *meeting) *s
 	return s
 }
 
-// limits says what the container may use.
-func (c Config) limits() string {
+// limits says what the container may use: what the engine sets, which may be less than was asked for.
+func (s *spec) limits() string {
 	list := []string{}
 	add := func(format string, limit any, is bool) {
 		if is {
 			list = append(list, fmt.Sprintf(format, limit))
 		}
 	}
-	add("%s of memory", units.BytesSize(float64(c.Memory)), c.Memory > 0)
-	add("%g processors", c.CPUs, c.CPUs > 0)
-	add("%d processes", c.Pids, c.Pids > 0)
-	add("network %s", c.network(), true)
-	add("runtime %s", c.Runtime, c.Runtime != "")
+	h := s.host
+	add("%s of memory", units.BytesSize(float64(h.Memory)), h.Memory > 0)
+	add("%g processors", float64(h.NanoCPUs)/1e9, h.NanoCPUs > 0)
+	if h.PidsLimit != nil {
+		add("%d processes", *h.PidsLimit, true)
+	}
+	add("network %s", h.NetworkMode, true)
+	add("runtime %s", h.Runtime, h.Runtime != "")
 	return "limits: " + strings.Join(list, ", ")
 }
 

@@ -109,11 +109,10 @@ func (c Config) open(ctx context.Context, e *engine) (*Backend, error) {
 			return nil, err
 		}
 	}
-	var warnings []string
+	var made *spec
 	b, err := c.boot(ctx, e, func(python string) (link, error) {
-		s := c.spec(python, mounts, meet)
-		p, err := s.start(ctx, e, c.Progress)
-		warnings = s.warnings
+		made = c.spec(python, mounts, meet)
+		p, err := made.start(ctx, e, c.Progress)
 		if err != nil {
 			return nil, err // not p: a nil *mainProcess is no nil link
 		}
@@ -122,7 +121,9 @@ func (c Config) open(ctx context.Context, e *engine) (*Backend, error) {
 	if err != nil {
 		return nil, errors.Join(err, meet.remove())
 	}
-	b.info.Warnings = append(b.info.Warnings, warnings...)
+	b.info.Warnings = append(b.info.Warnings, made.warnings...)
+	b.info.Notes = append(b.info.Notes, made.limits())
+	b.info.NoNetwork, b.info.Memory = made.host.NetworkMode.IsNone(), made.host.Memory
 	b.meeting = meet
 	meet.prove(ctx, b.Guest)
 	return b.enter(ctx, c)
@@ -149,9 +150,6 @@ func (c Config) join(ctx context.Context, e *engine) (*Backend, error) {
 // enter makes the directory that was asked for the working directory: the image's own is it already.
 func (b *Backend) enter(ctx context.Context, c Config) (*Backend, error) {
 	b.info.Notes = append(b.info.Notes, c.target()+" at "+b.engine.host, b.meeting.note())
-	if c.Container == "" {
-		b.info.Notes = append(b.info.Notes, c.limits())
-	}
 	dir := c.Dir
 	if c.Strict {
 		dir = b.info.Scratch

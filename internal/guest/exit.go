@@ -34,6 +34,8 @@ func fate(f fields.Fields) error {
 		return exit
 	case f.Text("code") == "0":
 		return nil
+	case exit.OOMKilled: // its supervisor was, and then it by the agent
+		return &backend.ExitError{Code: -int(backend.Kill), Signal: backend.Kill, OOMKilled: true}
 	default:
 		return fmt.Errorf("%w: its supervisor was killed", backend.ErrNoExitStatus)
 	}

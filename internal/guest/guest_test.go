@@ -187,12 +187,13 @@ func TestUntrustedIndices(t *testing.T) {
 	}
 }
 
-// TestNoStatusIsNoSuccess: an EXIT that tells neither a code nor a signal.
-func TestNoStatusIsNoSuccess(t *testing.T) {
+// exited is what Wait says of a process of which the guest says so.
+func exited(t *testing.T, payload []byte) error {
+	t.Helper()
 	g, err := play(t, Options{}, func(w io.WriteCloser, begin <-chan struct{}) {
 		_, _ = w.Write(hello())
 		<-begin
-		_, _ = w.Write(append(frame(kindStarted, 0, 1, nil), frame(kindExit, 0, 1, nil)...))
+		_, _ = w.Write(append(frame(kindStarted, 0, 1, nil), frame(kindExit, 0, 1, payload)...))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +202,21 @@ func TestNoStatusIsNoSuccess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Wait(t.Context()); !errors.Is(err, backend.ErrNoExitStatus) {
+	return p.Wait(t.Context())
+}
+
+// TestNoStatusIsNoSuccess: an EXIT that tells neither a code nor a signal.
+func TestNoStatusIsNoSuccess(t *testing.T) {
+	if err := exited(t, nil); !errors.Is(err, backend.ErrNoExitStatus) {
+		t.Errorf("wait: %v", err)
+	}
+}
+
+// B072: a supervisor that was killed for want of memory takes the status of its process along, and not
+// the reason.
+func TestOutOfMemoryWithoutStatus(t *testing.T) {
+	err := exited(t, fields.AppendInt(nil, "oom", 1))
+	if exit := (*backend.ExitError)(nil); !errors.As(err, &exit) || !exit.OOMKilled || exit.Code != -9 || exit.Signal != backend.Kill {
 		t.Errorf("wait: %v", err)
 	}
 }

@@ -10,10 +10,11 @@ if TYPE_CHECKING:
 
 
 class Counter:
-    """Remembers how many processes of this cgroup had been killed when it was made."""
+    """Remembers how many processes of this cgroup had been killed when it was made. Root is where the
+    system's files are."""
 
-    def __init__(self) -> None:
-        self._file = _counter_file()
+    def __init__(self, root: str = "") -> None:
+        self._file = _counter_file(root)
         self._before = self._read()
 
     def rose(self) -> bool:
@@ -25,17 +26,17 @@ class Counter:
         return _oom_kills(self._file)
 
 
-def _counter_file() -> Optional[str]:
-    for path in _candidates():
+def _counter_file(root: str) -> Optional[str]:
+    for path in _candidates(root):
         if os.path.exists(path):
             return path
     return None
 
 
-def _candidates() -> List[str]:
+def _candidates(root: str) -> List[str]:
     found = []
     try:
-        with open("/proc/self/cgroup", "rb") as f:
+        with open(root + "/proc/self/cgroup", "rb") as f:
             lines = f.read().decode("utf-8", "replace").splitlines()
     except OSError:
         return []
@@ -47,7 +48,8 @@ def _candidates() -> List[str]:
         elif "memory" in controllers.split(","):
             found.append("/sys/fs/cgroup/memory" + path.rstrip("/") + "/memory.oom_control")
     # In a container without a cgroup namespace the path is the host's, and the files are at the root.
-    return found + ["/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"]
+    found += ["/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"]
+    return [root + path for path in found]
 
 
 def _oom_kills(path: str) -> int:

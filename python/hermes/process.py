@@ -7,7 +7,7 @@ import errno
 import os
 import select
 
-from . import frames, supervisor, tree
+from . import frames, oom, supervisor, tree
 from .loop import Loop, Out, Sink, Stream
 from .source import Source
 
@@ -64,6 +64,7 @@ class Process(Stream):
 
     def _fork(self, fields: frames.Fields, scratch: List[bytes]) -> None:
         plan = _Plan()
+        self._oom = oom.Counter()
         try:
             plan.prepare(fields)
             ours, theirs = _socket.socketpair()
@@ -187,7 +188,7 @@ class Process(Stream):
         self._lifeline = -1
         if self._status is None:
             self._orphaned()
-            self._status = -1, False
+            self._status = -1, self._oom.rose()
             if self._started:
                 self._settle()
             else:
