@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/hermes-exec/hermes-exec/internal/marked"
 	"github.com/hermes-exec/hermes-exec/internal/owner"
 )
 
@@ -78,6 +79,9 @@ func (p *pruner) directory(dir string) (gone bool) {
 	dead, reason := condition(dir, p.all)
 	if !dead {
 		return p.keep(dir, reason)
+	}
+	if _, err := owner.Read(dir); err == nil {
+		marked.End(dir) // what is left of it, if its agent was killed together with all who watched
 	}
 	return p.remove(dir, reason)
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -144,4 +145,42 @@ func names(t *testing.T, dir string) []string {
 		list = append(list, entry.Name())
 	}
 	return list
+}
+
+// What runs in the scratch of an agent that was killed with all who watched ends with the scratch.
+func TestPruneEndsWhatIsLeft(t *testing.T) {
+	child := exec.Command("true")
+	if err := child.Run(); err != nil {
+		t.Skip(err)
+	}
+	temp := testenv.TempDir(t)
+	living := owner.Self()
+	dead := living
+	dead.PID = child.Process.Pid
+	ended := map[string]*exec.Cmd{}
+	for name, mark := range map[string]owner.Mark{"dead": dead, "living": living} {
+		scratch := filepath.Join(temp, "hermes_sandbox_"+name)
+		if err := os.Mkdir(scratch, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := mark.Write(scratch); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(testenv.Require(t, "sleep"), "600")
+		cmd.Env = []string{"SCRATCH=" + scratch}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended[name] = cmd
+	}
+	if _, err := sweep([]string{temp}); err != nil {
+		t.Error(err)
+	}
+	for name, want := range map[string]syscall.Signal{"dead": syscall.SIGKILL, "living": syscall.SIGTERM} {
+		_ = ended[name].Process.Signal(syscall.SIGTERM) // what the sweep has left ends by this
+		_ = ended[name].Wait()
+		if status, _ := ended[name].ProcessState.Sys().(syscall.WaitStatus); status.Signal() != want {
+			t.Errorf("%s: %v, want %v", name, ended[name].ProcessState, want)
+		}
+	}
 }

@@ -21,27 +21,33 @@ import (
 // stderr open, so that its EOF tells when they have ended everything.
 const supervisorsWait = 6 * time.Second
 
+// agent is one that runs.
+type agent struct {
+	*guest.Guest
+	link *link
+}
+
 // start runs the agent, with the library of the cache if there can be one. An interpreter that does
 // not get on with that is tried once more without: the cache may be damaged.
-func start(ctx context.Context, cfg Config, python string) (*guest.Guest, error) {
+func start(ctx context.Context, cfg Config, python string) (*agent, error) {
 	var cached string
-	g, err := boot(ctx, cfg, python, func() string {
+	a, err := boot(ctx, cfg, python, func() string {
 		cached, _ = library(cfg.Env) // that there can be none costs time, nothing else
 		return cached
 	})
 	if cached == "" || !errors.Is(err, guest.ErrNoGreeting) {
-		return g, err
+		return a, err
 	}
-	if g, again := boot(ctx, cfg, python, func() string { return "" }); again == nil {
+	if a, again := boot(ctx, cfg, python, func() string { return "" }); again == nil {
 		forget(cached)
-		return g, nil
+		return a, nil
 	}
 	return nil, err
 }
 
 // boot starts an interpreter as the agent, in its own session: a terminal's Ctrl-C is for
 // hermes-exec to handle. Where its library lies is found out while the interpreter starts.
-func boot(ctx context.Context, cfg Config, python string, library func() string) (*guest.Guest, error) {
+func boot(ctx context.Context, cfg Config, python string, library func() string) (*agent, error) {
 	argv := guest.Argv(python)
 	cmd := exec.Command(argv[0], argv[1:]...) // not CommandContext: the agent outlives ctx
 	cmd.Dir = cfg.Dir
@@ -54,7 +60,11 @@ func boot(ctx context.Context, cfg Config, python string, library func() string)
 		return nil, backend.Exhausted(err)
 	}
 	opt := guest.Options{Name: "local", Target: cfg.Dir, Library: library(), Diagnose: l.stderr.String}
-	return guest.Open(ctx, l, opt)
+	g, err := guest.Open(ctx, l, opt)
+	if err != nil {
+		return nil, err
+	}
+	return &agent{g, l}, nil
 }
 
 // agentEnv is what an interpreter, or the shim in its place, needs to start. The script's own
@@ -102,6 +112,10 @@ func (l *link) start() error {
 func (l *link) Read(p []byte) (int, error)  { return l.stdout.Read(p) }
 func (l *link) Write(p []byte) (int, error) { return l.stdin.Write(p) }
 func (l *link) CloseWrite() error           { return l.stdin.Close() }
+
+// orderly tells whether the agent has ended by itself, and so everything that it had started. It is
+// valid when the link is closed.
+func (l *link) orderly() bool { return l.cmd.ProcessState != nil && l.cmd.ProcessState.Success() }
 
 // Close kills the agent, if it still lives, and waits for it and for its supervisors.
 func (l *link) Close() error {

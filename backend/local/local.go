@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"sync/atomic"
@@ -23,6 +22,7 @@ import (
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/closing"
 	"github.com/hermes-exec/hermes-exec/internal/guest"
+	"github.com/hermes-exec/hermes-exec/internal/marked"
 )
 
 var _ backend.Backend = (*Backend)(nil)
@@ -33,6 +33,7 @@ type Backend struct {
 	info      backend.Info
 	opened    closing.Set
 	pipeCount atomic.Int64
+	swept     chan struct{} // closed when the agent is gone, and what it has left too
 }
 
 // Opener returns an Opener for URLs of the scheme local, for a caller with the environment env in the
@@ -89,9 +90,9 @@ func usable(dir string) error {
 func tryAll(ctx context.Context, cfg Config, list []candidate) (*Backend, error) {
 	var passedOver []string
 	for i, c := range list {
-		g, err := startWithin(ctx, patience(ctx, len(list)-i), cfg, c.path)
+		a, err := startWithin(ctx, patience(ctx, len(list)-i), cfg, c.path)
 		if err == nil {
-			return newBackend(g, cfg, passedOver), nil
+			return newBackend(a, cfg, passedOver), nil
 		}
 		if ctx.Err() != nil {
 			return nil, wrap("start "+c.path, context.Cause(ctx))
@@ -132,14 +133,14 @@ func patience(ctx context.Context, candidates int) time.Duration {
 	}
 }
 
-func startWithin(ctx context.Context, limit time.Duration, cfg Config, python string) (*guest.Guest, error) {
+func startWithin(ctx context.Context, limit time.Duration, cfg Config, python string) (*agent, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not start within %.1fs", limit.Seconds()))
 	defer cancel()
 	return start(ctx, cfg, python)
 }
 
-func newBackend(g *guest.Guest, cfg Config, passedOver []string) *Backend {
-	b := &Backend{Guest: g, info: g.Info()}
+func newBackend(a *agent, cfg Config, passedOver []string) *Backend {
+	b := &Backend{Guest: a.Guest, info: a.Info(), swept: make(chan struct{})}
 	b.info.Env = cfg.Env
 	b.info.SameHost = true
 	b.info.NoHome = !writable(cfg.Env["HOME"])
@@ -150,6 +151,7 @@ func newBackend(g *guest.Guest, cfg Config, passedOver []string) *Backend {
 	for _, p := range passedOver {
 		b.info.Warnings = append(b.info.Warnings, "interpreter passed over: "+p)
 	}
+	go b.sweep(a.link)
 	return b
 }
 
@@ -159,14 +161,22 @@ func writable(dir string) bool { return dir != "" && unix.Access(dir, unix.W_OK|
 // Info describes the environment.
 func (b *Backend) Info() backend.Info { return b.info }
 
+// sweep ends what is left of an environment whose agent was killed, as soon as it is: user code may
+// have killed a supervisor too, and then nobody else is left whose descendants they are.
+func (b *Backend) sweep(l *link) {
+	defer close(b.swept)
+	<-b.Done()
+	_ = b.Guest.Close() // waits for the agent and its supervisors
+	if !l.orderly() {
+		marked.End(b.info.Scratch)
+	}
+}
+
 // Close ends everything, the processes first, so that what they use does not go away under them.
 // What an agent that was killed has left is removed here.
 func (b *Backend) Close() error {
-	lost := b.Err() != nil && !errors.Is(b.Err(), net.ErrClosed)
 	err := errors.Join(b.Guest.Close(), b.opened.Close())
-	if lost {
-		endMarked(b.info.Scratch)
-	}
+	<-b.swept
 	for _, dir := range []string{b.info.Scratch, b.SocketDir()} {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/guest"
+	"github.com/hermes-exec/hermes-exec/internal/marked"
 )
 
 // process is one whose output comes by pipes.
@@ -82,7 +83,7 @@ func (b *Backend) pipes(p *process, cmd backend.Cmd) (to guest.Redirect, err err
 }
 
 func (b *Backend) pipe(w io.Writer, k *backend.Keep) (*pipe, error) {
-	path := filepath.Join(b.info.Scratch, fmt.Sprintf("output%d", b.pipeCount.Add(1)))
+	path := filepath.Join(b.info.Scratch, fmt.Sprintf("%s%d", marked.FIFO, b.pipeCount.Add(1)))
 	p, err := newPipe(path, w, k)
 	if err != nil {
 		return nil, err

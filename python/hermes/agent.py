@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 RESCAN = 0.05  # seconds between two looks at a share that no one was woken for
 _END = 4.0  # seconds that supervisors get to end what they started: their grace and patience, and some
+_SWEEP = 0.5  # seconds to end what killed supervisors have left; nothing else happens meanwhile
 
 
 class Agent:
@@ -239,8 +240,16 @@ def _childless() -> bool:
 
 
 def _kill_descendants(but: Collection[int]) -> None:
-    for proc in tree.descendants(os.getpid(), but):
-        tree.send(proc, tree.SIGKILL)
+    """Until none is left: one may fork while others are looked at."""
+    deadline = time.monotonic() + _SWEEP
+    while True:
+        found = tree.descendants(os.getpid(), but)
+        for proc in found:
+            tree.send(proc, tree.SIGKILL)
+        if not found or time.monotonic() > deadline:
+            return
+        time.sleep(0.001)
+        _childless()
 
 
 def _move_stdio() -> List[int]:

@@ -57,6 +57,7 @@ class _Supervisor:
         self._lifeline = lifeline
         self._scratch = scratch
         self._command = command
+        self._agent = os.getppid()
         self._reported = False
 
     def run(self) -> None:
@@ -113,11 +114,18 @@ class _Supervisor:
                 data = self._read_orders()
                 if not data:
                     self._tree.end(_LEFTOVER_GRACE, _PATIENCE)
-                    remove_trees(self._scratch)  # the agent may have been killed, and cannot
+                    self._inherit()
                     return
                 *lines, orders = (orders + data).split(b"\n")
                 for line in lines:
                     self._obey(line)
+
+    def _inherit(self) -> None:
+        """Does what a killed agent cannot: ends what it may have had from supervisors that were
+        killed with it, which nobody descends from any more, and removes the scratch."""
+        if os.getppid() != self._agent or tree.exiting(self._agent):
+            tree.end_marked(self._scratch[0], _LEFTOVER_GRACE, _PATIENCE)
+        remove_trees(self._scratch)
 
     def _child_changed(self) -> bool:
         """Collects the dead. True when nothing is left to supervise."""

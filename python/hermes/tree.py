@@ -15,6 +15,7 @@ SIGTERM = 15
 SIGCONT = 18
 
 _LINUX = sys.platform.startswith("linux")
+_PF_EXITING = 4
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
@@ -80,18 +81,25 @@ def _stat(pid: int) -> Optional[List[bytes]]:
     return [name] + rest.split()
 
 
+def exiting(pid: int) -> bool:
+    """Tells whether a process has ended or is about to: its descriptors are closed before its
+    children are given away."""
+    stat = _stat(pid)
+    return not stat or stat[1] in (b"Z", b"X") or bool(int(stat[7]) & _PF_EXITING)
+
+
+def _pids() -> List[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    except OSError:
+        return []
+
+
 def descendants(root: int, skip: Collection[int] = ()) -> List[Proc]:
     """All descendants of root, parents first, zombies too: the leader of a process whose other
     threads go on looks like one. Those below a pid of skip are left out."""
     children = {}  # type: Dict[int, List[Proc]]
-    try:
-        names = os.listdir("/proc")
-    except OSError:
-        return []
-    for name in names:
-        if not name.isdigit():
-            continue
-        pid = int(name)
+    for pid in _pids():
         stat = _stat(pid)
         if stat and len(stat) > 20:
             children.setdefault(int(stat[2]), []).append(Proc(pid, stat[20], stat[0].decode("utf-8", "replace")))
@@ -114,6 +122,39 @@ def send(proc: Proc, signal: int) -> None:
             os.kill(proc.pid, signal)
         except OSError:
             pass
+
+
+def end_marked(mark: bytes, grace: float, patience: float) -> None:
+    """Ends every process of this user whose environment has the mark: by KILL, when those who may
+    end some in order have had their grace."""
+    begun = time.monotonic()
+    pause = 0.001
+    while time.monotonic() < begun + grace + patience:
+        found = _marked(mark)
+        if not found:
+            return
+        if time.monotonic() >= begun + grace:
+            for proc in found:
+                send(proc, SIGKILL)
+        time.sleep(pause)
+        pause = min(pause * 2, 0.02)
+
+
+def _marked(mark: bytes) -> List[Proc]:
+    """Those of others cannot be read, and of a zombie there is nothing to read."""
+    found = []  # type: List[Proc]
+    for pid in _pids():
+        stat = _stat(pid)
+        if pid == os.getpid() or not stat or len(stat) <= 20:
+            continue
+        try:
+            with open("/proc/%d/environ" % pid, "rb") as f:
+                marked = mark in f.read()
+        except OSError:
+            continue
+        if marked:
+            found.append(Proc(pid, stat[20], stat[0].decode("utf-8", "replace")))
+    return found
 
 
 class Tree:

@@ -210,6 +210,30 @@ class AgentTest(unittest.TestCase):
         self.assertNotIn("code", end)
         support.eventually(lambda: not any(support.running(p) for p in pids))
 
+    def start_marked(self, host, script):
+        """As every script of the product is: with the scratch in its environment."""
+        env = [("env", "PATH=/usr/bin:/bin"), ("env", "SCRATCH=" + frames.text(host.hello, "scratch"))]
+        return host.open(frames.START, ("arg", "sh"), ("arg", "-c"), ("arg", script), ("dir", "/"), *env)
+
+    def test_killing_agent_and_supervisor_frees_nothing_while_another_lives(self):
+        host = self.host()
+        self.pids(host, host.start("sh", "-c", self.tree), 3)
+        pids = self.pids(host, self.start_marked(host, self.tree), 3)
+        with open("/proc/%d/stat" % pids[-1], "rb") as f:
+            supervisor = int(f.read().rpartition(b")")[2].split()[1])
+        os.kill(host.agent.pid, signal.SIGKILL)
+        os.kill(supervisor, signal.SIGKILL)
+        support.eventually(lambda: not any(support.running(p) for p in pids))
+
+    def test_the_end_of_one_is_not_that_of_another(self):
+        host = self.host()
+        others = self.pids(host, self.start_marked(host, self.tree), 3)
+        first = self.start_marked(host, self.tree)
+        pids = self.pids(host, first, 3)
+        host.send(frames.RESET, first)
+        support.eventually(lambda: not any(support.running(p) for p in pids))
+        self.assertEqual([p for p in others if not support.running(p)], [])
+
     def test_a_signal_reaches_the_whole_tree(self):
         host = self.host()
         stream = host.start("sh", "-c", self.tree)

@@ -1,0 +1,67 @@
+package marked
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// patience bounds the search: a killed process that is in a system call may take long.
+const patience = 2 * time.Second
+
+// End kills every process of this user that has a mark of the environment with this scratch
+// directory, and waits until it finds none.
+func End(scratch string) {
+	pause := time.Millisecond
+	for deadline := time.Now().Add(patience); ; pause *= 2 {
+		found := processes(scratch)
+		if len(found) == 0 || time.Now().After(deadline) {
+			return
+		}
+		for _, pid := range found {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		<-time.After(pause)
+	}
+}
+
+func processes(scratch string) []int {
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return nil
+	}
+	var found []int
+	for _, dir := range dirs {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err == nil && pid != os.Getpid() && (hasVariable(dir, scratch) || writes(dir, scratch)) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// hasVariable tells whether a process has the scratch in its environment. That of another user's
+// cannot be read, and of a zombie there is nothing to read.
+func hasVariable(dir, scratch string) bool {
+	vars, err := os.ReadFile(filepath.Join(dir, "environ"))
+	return err == nil && bytes.Contains(vars, []byte(scratch))
+}
+
+// writes tells whether a process holds a FIFO of the scratch, which is unlinked by then.
+func writes(dir, scratch string) bool {
+	files, err := os.ReadDir(filepath.Join(dir, "fd"))
+	if err != nil {
+		return false
+	}
+	for _, file := range files {
+		path, err := os.Readlink(filepath.Join(dir, "fd", file.Name()))
+		if err == nil && strings.HasPrefix(path, filepath.Join(scratch, FIFO)) {
+			return true
+		}
+	}
+	return false
+}
