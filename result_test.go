@@ -160,6 +160,10 @@ func TestFailed(t *testing.T) {
 		output string
 	}{
 		{"a timeout", &timeoutError{time.Second}, KindTimeout, Timeout, "⏰ Script timed out after 1s before it began."},
+		{
+			"a timeout while something was under way", fmt.Errorf("open environment: no answer yet: %w", &timeoutError{time.Second}),
+			KindTimeout, Timeout, "⏰ Script timed out after 1s before it began: open environment: no answer yet.",
+		},
 		{"P4 an interrupt", &Interrupt{}, KindInterrupted, Interrupted, "[execution interrupted]"},
 		{"P3 an interrupt with a reason", &Interrupt{Reason: "user typed stop"}, KindInterrupted, Interrupted, "[execution interrupted — user typed stop]"},
 		{"B037 a cancelled context has no invented reason", context.Canceled, KindInterrupted, Interrupted, "[execution interrupted]"},

@@ -61,7 +61,7 @@ func (r *Result) fail(err error, how end) {
 		r.Status = Timeout
 		if limit, ok := errors.AsType[*timeoutError](err); ok {
 			r.Error = limit.Error() + map[end]string{
-				notBegun: " before it began.", killed: " and was killed.",
+				notBegun: " before it began" + under(err, limit) + ".", killed: " and was killed.",
 				obeyed: " and was interrupted (KeyboardInterrupt). The session's state is kept.",
 			}[how]
 		}
@@ -191,9 +191,17 @@ func signalName(s backend.Signal) string {
 	return ""
 }
 
-// ended is the cause of ctx, if that has ended, else err.
+// under tells what was under way when the time was over, as far as err does.
+func under(err error, limit *timeoutError) string {
+	if what, ok := strings.CutSuffix(err.Error(), ": "+limit.Error()); ok {
+		return ": " + what
+	}
+	return ""
+}
+
+// ended is the cause of ctx, if that has ended and err does not tell of it, else err.
 func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
 		return context.Cause(ctx)
 	}
 	return err
