@@ -67,7 +67,7 @@ func Open(ctx context.Context, cfg Config) (*Backend, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	e, err := connect(cfg.Env)
+	e, err := connect(ctx, cfg.Env, cfg.HostDir)
 	if err != nil {
 		return nil, wrap("open "+cfg.target(), err)
 	}
@@ -75,7 +75,7 @@ func Open(ctx context.Context, cfg Config) (*Backend, error) {
 	if err != nil {
 		_ = e.Close()
 		if ctx.Err() != nil {
-			err = context.Cause(ctx)
+			err = e.kept(ctx)
 		}
 		return nil, wrap("open "+cfg.target(), err)
 	}

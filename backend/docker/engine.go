@@ -1,24 +1,25 @@
 package docker
 
 import (
-	"cmp"
+	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
-	"net/url"
-	"os"
-	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
+	"sync/atomic"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/cli/cli/config/configfile"
-	clicontext "github.com/docker/cli/cli/context"
-	clidocker "github.com/docker/cli/cli/context/docker"
-	"github.com/docker/cli/cli/context/store"
+	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
-	"github.com/docker/go-connections/tlsconfig"
 )
+
+// oldest is the first version of the API that has all that containers here are made with: an older one
+// would leave out what it does not know, such as their removal, without a word.
+const oldest = "1.30"
 
 // engine is a Docker Engine, or what speaks its API.
 type engine struct {
@@ -26,151 +27,114 @@ type engine struct {
 	host  string // its address
 	local bool   // it may see the files of this machine
 
-	configDir string // of the docker command
+	env       map[string]string // the caller's
+	configDir string            // of the docker command
+
+	undialled atomic.Pointer[error] // why the last connection was not made, of which the client says little
 }
 
-// connect finds the engine that the caller's docker command would use. It dials nothing yet.
-func connect(env map[string]string) (*engine, error) {
-	opts, host, err := endpoint(env)
+// connect reaches the engine that the caller's docker command would use.
+func connect(ctx context.Context, env map[string]string, dir string) (*engine, error) {
+	p, err := find(env, dir)
 	if err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(host, "ssh://") {
-		return nil, fmt.Errorf("%s: engines are reached over unix and tcp sockets, not over ssh", host)
+	e := &engine{
+		host: p.host, local: strings.HasPrefix(p.host, "unix://") && runtime.GOOS == "linux",
+		env: env, configDir: configDir(env, dir),
 	}
-	if v := env["DOCKER_API_VERSION"]; v != "" {
-		opts = append(opts, client.WithVersion(strings.TrimPrefix(v, "v")))
-	}
-	c, err := client.NewClientWithOpts(append(opts, client.WithAPIVersionNegotiation())...)
-	if err != nil {
-		return nil, fmt.Errorf("engine at %s: %w", host, err)
-	}
-	local := strings.HasPrefix(host, "unix://") && runtime.GOOS == "linux"
-	return &engine{Client: c, host: host, local: local, configDir: configDir(env)}, nil
-}
-
-// endpoint follows the order of the docker command: DOCKER_HOST, DOCKER_CONTEXT, the current context of
-// its configuration, and the sockets where engines listen.
-func endpoint(env map[string]string) (opts []client.Opt, host string, err error) {
-	if host := env["DOCKER_HOST"]; host != "" {
-		opts, err := withTLS(env, host)
-		return opts, host, err
-	}
-	dir := configDir(env)
-	name := env["DOCKER_CONTEXT"]
-	if name == "" {
-		file, err := configuration(dir)
-		if err != nil {
-			return nil, "", err
-		}
-		name = file.CurrentContext
-	}
-	if name != "" && name != "default" {
-		return fromContext(dir, name)
-	}
-	host = socket(env)
-	return []client.Opt{client.WithHost(host)}, host, nil
-}
-
-func configDir(env map[string]string) string {
-	return cmp.Or(env["DOCKER_CONFIG"], filepath.Join(env["HOME"], ".docker"))
-}
-
-// withTLS follows DOCKER_TLS_VERIFY and DOCKER_CERT_PATH as the docker command does.
-func withTLS(env map[string]string, host string) ([]client.Opt, error) {
-	var opts []client.Opt
-	if dir := env["DOCKER_CERT_PATH"]; dir != "" && !strings.HasPrefix(host, "unix://") {
-		tls, err := tlsconfig.Client(tlsconfig.Options{
-			CAFile: filepath.Join(dir, "ca.pem"), CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem"),
-			InsecureSkipVerify: env["DOCKER_TLS_VERIFY"] == "", ExclusiveRootPools: true,
-		})
-		if err != nil {
-			return nil, fmt.Errorf("certificates in DOCKER_CERT_PATH %s: %w", dir, err)
-		}
-		opts = append(opts, client.WithHTTPClient(&http.Client{
-			Transport: &http.Transport{TLSClientConfig: tls}, CheckRedirect: client.CheckRedirect,
-		}))
-	}
-	return append(opts, client.WithHost(host)), nil
-}
-
-// configuration reads the docker command's own file. None is an empty one.
-func configuration(dir string) (*configfile.ConfigFile, error) {
-	name := filepath.Join(dir, "config.json")
-	file := configfile.New(name)
-	f, err := os.Open(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return file, nil
-	}
+	version, err := apiVersion(env)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	if err := file.LoadFromReader(f); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return file, nil
-}
-
-// fromContext reads a context of the docker command's.
-func fromContext(dir, name string) ([]client.Opt, string, error) {
-	s := store.New(filepath.Join(dir, "contexts"), store.NewConfig(
-		func() any { return &map[string]any{} },
-		store.EndpointTypeGetter(clidocker.DockerEndpoint, func() any { return &clicontext.EndpointMetaBase{} }),
-	))
-	wrap := func(err error) error { return fmt.Errorf("docker context %q: %w", name, err) }
-	meta, err := s.GetMetadata(name)
-	switch {
-	case errdefs.IsNotFound(err):
-		return nil, "", wrap(errors.New("there is none of that name; docker context ls lists them"))
-	case err != nil:
-		return nil, "", wrap(err)
-	}
-	base, ok := meta.Endpoints[clidocker.DockerEndpoint].(clicontext.EndpointMetaBase)
-	if !ok {
-		return nil, "", wrap(errors.New("it leads to no Docker engine"))
-	}
-	if strings.HasPrefix(base.Host, "ssh://") {
-		return nil, base.Host, nil // whose options would start an ssh command
-	}
-	ep, err := clidocker.WithTLSData(s, name, base)
+	e.Client, err = client.NewClientWithOpts(
+		client.WithHost(p.host), e.dialling(p), client.WithVersion(version), client.WithAPIVersionNegotiation(),
+	)
 	if err != nil {
-		return nil, "", wrap(err)
+		return nil, e.explain(err)
 	}
-	opts, err := ep.ClientOpts()
-	if err != nil {
-		return nil, "", wrap(err)
-	}
-	return opts, base.Host, nil
-}
-
-// socket is the first socket of an engine that is there, else the default one: the system's, that of a
-// rootless engine, that of Docker Desktop, and Podman's.
-func socket(env map[string]string) string {
-	if runtime.GOOS == "windows" {
-		return client.DefaultDockerHost
-	}
-	candidates := []string{strings.TrimPrefix(client.DefaultDockerHost, "unix://")}
-	if run := env["XDG_RUNTIME_DIR"]; run != "" {
-		candidates = append(candidates, filepath.Join(run, "docker.sock"))
-	}
-	if home := env["HOME"]; home != "" {
-		candidates = append(candidates, filepath.Join(home, ".docker/run/docker.sock"))
-	}
-	if run := env["XDG_RUNTIME_DIR"]; run != "" {
-		candidates = append(candidates, filepath.Join(run, "podman/podman.sock"))
-	}
-	candidates = append(candidates, "/run/podman/podman.sock")
-	for _, path := range candidates {
-		if info, err := os.Stat(path); err == nil && info.Mode().Type() == os.ModeSocket {
-			return (&url.URL{Scheme: "unix", Path: path}).String()
+	if err := e.greet(ctx); err != nil {
+		_ = e.Close()
+		if ctx.Err() != nil {
+			err = e.kept(ctx)
 		}
+		return nil, err
 	}
-	return client.DefaultDockerHost
+	return e, nil
 }
 
-// explain names the engine that was tried, unless the error does.
+// apiVersion is what DOCKER_API_VERSION demands; "" is what both sides speak.
+func apiVersion(env map[string]string) (string, error) {
+	v := strings.TrimPrefix(env["DOCKER_API_VERSION"], "v")
+	if v != "" && !regexp.MustCompile(`^[0-9]+\.[0-9]+$`).MatchString(v) {
+		return "", fmt.Errorf("DOCKER_API_VERSION: %q is no version of the API: give one like 1.41", v)
+	}
+	return v, nil
+}
+
+// dialling makes the client reach the endpoint by one way, for requests and for streams. By itself it
+// has three: streams would not heed their context under TLS, and requests would take the proxy that the
+// environment of this process names.
+func (e *engine) dialling(p endpoint) client.Opt {
+	return func(c *client.Client) error {
+		t, ok := c.HTTPClient().Transport.(*http.Transport)
+		if !ok {
+			return errors.New("the client has another transport than it had")
+		}
+		plain := t.DialContext
+		t.Proxy = nil
+		t.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := plain(ctx, network, addr)
+			if err == nil && p.tls != nil {
+				conn, err = secure(ctx, conn, p.tls, addr)
+			}
+			if err != nil {
+				e.undialled.Store(&err)
+			}
+			return conn, err
+		}
+		return nil
+	}
+}
+
+// secure speaks TLS on a connection to addr.
+func secure(ctx context.Context, conn net.Conn, cfg *tls.Config, addr string) (net.Conn, error) {
+	cfg = cfg.Clone()
+	cfg.ServerName, _, _ = net.SplitHostPort(addr)
+	over := tls.Client(conn, cfg)
+	if err := over.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return over, nil
+}
+
+// greet finds out whether the engine answers, and which version of the API both sides speak.
+func (e *engine) greet(ctx context.Context) error {
+	ping, err := e.Ping(ctx)
+	if errdefs.IsInternal(err) {
+		_, err = e.ServerVersion(ctx) // which has words for it, as the answer to a ping has not
+	}
+	if err != nil {
+		return e.explain(err)
+	}
+	e.NegotiateAPIVersionPing(ping)
+	if v := e.ClientVersion(); versions.LessThan(v, oldest) {
+		return fmt.Errorf("engine at %s: version %s of its API is too old: %s is needed, which Docker 17.06 has", e.host, v, oldest)
+	}
+	return nil
+}
+
+// kept is the end of ctx, which came while the engine was at work.
+func (e *engine) kept(ctx context.Context) error {
+	return fmt.Errorf("no answer yet from the engine at %s: %w", e.host, context.Cause(ctx))
+}
+
+// explain names the engine that was tried, unless the error does, and the cause of what failed.
 func (e *engine) explain(err error) error {
+	if cause := e.undialled.Load(); cause != nil && client.IsErrConnectionFailed(err) {
+		return fmt.Errorf("cannot connect to the engine at %s: %w", e.host, *cause)
+	}
 	if strings.Contains(err.Error(), e.host) {
 		return err
 	}
