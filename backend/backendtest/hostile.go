@@ -20,6 +20,7 @@ func hostileCases() []testCase {
 	return append(cases,
 		testCase{"hostile script stops its supervisor", hostileStopSupervisor},
 		testCase{"hostile script stops its agent", hostileStopAgent},
+		testCase{"hostile script kills its agent and its supervisor beside another", hostileKillBeside},
 		testCase{"hostile script kills all that it may see", hostileKillAll},
 	)
 }
@@ -28,6 +29,7 @@ func hostileCases() []testCase {
 func (e *env) attack(ctx context.Context, victim string, sig backend.Signal) *proc {
 	e.Helper()
 	cmd := e.script("attack.py", victim, itoa(int(sig)))
+	cmd.Env["SCRATCH"] = e.Info().Scratch // as every script of a run has
 	near, far := duplex()
 	e.Cleanup(func() { far.Close() })
 	cmd.Stdin = near
@@ -95,6 +97,17 @@ func hostileStopAgent(ctx context.Context, e *env) {
 	}
 	if err := e.Close(); err != nil {
 		e.Logf("close: %v", err)
+	}
+	e.awaitGone(ctx, witness)
+}
+
+// hostileKillBeside: as long as one supervisor is left, it ends what the others had.
+func hostileKillBeside(ctx context.Context, e *env) {
+	witness := e.another()
+	e.ready(ctx, e.sh("echo ready; sleep 600"))
+	p := e.attack(ctx, "beside", backend.Kill)
+	if err := p.Wait(ctx); !lost(err) && !bySignal(err) {
+		e.Errorf("wait: %v", err)
 	}
 	e.awaitGone(ctx, witness)
 }

@@ -21,7 +21,11 @@ func TestAgentAndSupervisorKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.Close()
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
 	seconds := strconv.Itoa(1e6 + rand.IntN(1e6)) // tells these sleeps from all others
 	out := newLines()
 	_, err = b.Start(t.Context(), backend.Cmd{

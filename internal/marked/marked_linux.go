@@ -51,15 +51,20 @@ func hasVariable(dir, scratch string) bool {
 	return err == nil && bytes.Contains(vars, []byte(scratch))
 }
 
-// writes tells whether a process holds a FIFO of the scratch, which is unlinked by then.
+// writes tells whether a process holds a FIFO of the scratch, which is unlinked by then, to write to.
+// The reader is the host, which may be another hermes-exec that still has to tell of the end.
 func writes(dir, scratch string) bool {
 	files, err := os.ReadDir(filepath.Join(dir, "fd"))
 	if err != nil {
 		return false
 	}
 	for _, file := range files {
-		path, err := os.Readlink(filepath.Join(dir, "fd", file.Name()))
-		if err == nil && strings.HasPrefix(path, filepath.Join(scratch, FIFO)) {
+		link := filepath.Join(dir, "fd", file.Name())
+		path, err := os.Readlink(link)
+		if err != nil || !strings.HasPrefix(path, filepath.Join(scratch, FIFO)) {
+			continue
+		}
+		if info, err := os.Lstat(link); err == nil && info.Mode()&0o200 != 0 {
 			return true
 		}
 	}

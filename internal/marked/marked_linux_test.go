@@ -19,11 +19,16 @@ func TestEnd(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.OpenFile(fifo, os.O_RDWR, 0)
+	reader, err := os.OpenFile(fifo, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() // this process has the mark too, and is not ended
+	defer reader.Close()
+	writer, err := os.OpenFile(fifo, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close() // this process has the mark too, and is not ended
 	if err := os.Remove(fifo); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +39,8 @@ func TestEnd(t *testing.T) {
 		lives bool
 	}{
 		{name: "the scratch in a variable", env: []string{"PYTHONPATH=" + scratch + "/staging:/x"}},
-		{name: "the FIFO as output", out: f},
+		{name: "the FIFO as output", out: writer},
+		{name: "the FIFO to read from, as the host", out: reader, lives: true},
 		{name: "another scratch", env: []string{"PYTHONPATH=" + filepath.Dir(scratch) + "/hermes_sandbox_two"}, lives: true},
 		{name: "no mark", lives: true},
 	} {

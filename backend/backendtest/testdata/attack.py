@@ -1,4 +1,4 @@
-"""Send a signal to what stands above this script: attack.py supervisor|agent|both SIGNAL.
+"""Send a signal to what stands above this script: attack.py supervisor|agent|beside|both SIGNAL.
 
 Before that, a daemon in a session of its own is started, which ignores what can be ignored. The
 attacker is yet another process, so that it outlives the end of the first.
@@ -10,7 +10,7 @@ import sys
 import time
 
 victim, number = sys.argv[1], int(sys.argv[2])
-# Nobody is left to end this script when both are killed.
+# Nobody is left to end this script when both are killed, but where another runs beside it.
 LIFE = 1 if victim == "both" else 600
 
 
@@ -22,7 +22,7 @@ def parent(pid):
 
 supervisor = os.getppid()
 agent = parent(supervisor)
-victims = {"supervisor": [supervisor], "agent": [agent], "both": [agent, supervisor]}[victim]
+victims = {"supervisor": [supervisor], "agent": [agent], "beside": [agent, supervisor], "both": [agent, supervisor]}[victim]
 for n in signal.SIGTERM, signal.SIGINT, signal.SIGHUP:
     signal.signal(n, signal.SIG_IGN)
 seen, up = os.pipe()
