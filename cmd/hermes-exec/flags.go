@@ -60,26 +60,23 @@ func (a *app) containerFlags() []cli.Flag {
 	for _, f := range []struct{ name, usage string }{
 		{"image", fmt.Sprintf("make containers from `IMAGE` (default %s)", d.Image)},
 		{"container", "enter the running container `NAME`, which is left as it is"},
-		{"user", "run as `USER[:GROUP]` (default the image's; with a directory of this machine mounted, the caller)"},
-		{"volume", "mount `HOST:CONTAINER[:ro]`, a directory of this machine or a volume; may be repeated"},
+		{"user", "run as `USER[:GROUP]` (default the image's, or the caller where a directory is mounted)"},
+		{"volume", "mount `HOST:CONTAINER[:ro]`; may be repeated"},
 		{"network", fmt.Sprintf("`NAME` of a network, none or bridge (default %s)", d.Network)},
 		{"memory", fmt.Sprintf("`BYTES` of memory, as in 512m or 2g (default %dg)", d.Memory>>30)},
 		{"cpus", fmt.Sprintf("`N` processors, as in 1.5 (default %g)", d.CPUs)},
 	} {
 		flags = append(flags, &cli.GenericFlag{
-			Name: f.name, Usage: f.usage, Value: &setting{f.name, &a.settings}, Category: containers,
+			Name: f.name, Usage: "docker: " + f.usage, Value: &setting{f.name, &a.settings},
 		})
 	}
 	return append(flags, &cli.BoolFlag{
-		Name: "mount-cwd", Usage: "mount this directory at /workspace", Category: containers,
+		Name: "mount-cwd", Usage: "docker: mount this directory at /workspace", DisableDefaultText: true,
 		Action: func(_ *cli.Context, on bool) error {
 			return (&setting{"mount-cwd", &a.settings}).Set(strconv.FormatBool(on))
 		},
 	})
 }
-
-// containers is the heading of their flags.
-const containers = "with --backend docker:"
 
 // texts is a flag that may be repeated. Help shows it once.
 type texts struct{ into *[]string }
