@@ -3,8 +3,12 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -13,7 +17,31 @@ import (
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if err := os.RemoveAll(binDir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
+		os.Exit(code)
+	}))
+}
+
+// binDir is where the command is built; "" as long as no test has asked for it.
+var binDir string
+
+// command returns the path of the hermes-exec command of this tree.
+var command = sync.OnceValues(func() (string, error) {
+	var err error
+	if binDir, err = os.MkdirTemp("", "hermes-exec-e2e-"); err != nil {
+		return "", err
+	}
+	path := filepath.Join(binDir, "hermes-exec")
+	if out, err := exec.Command("go", "build", "-o", path, "../cmd/hermes-exec").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the command: %w: %s", err, out)
+	}
+	return path, nil
+})
 
 // engine returns the Docker engine of this machine. At the end of the test no container of this process
 // may be left there, so that the test has to be one that others do not run beside; what it runs itself
