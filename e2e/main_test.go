@@ -40,7 +40,7 @@ var command = sync.OnceValues(func() (string, error) {
 	if out, err := exec.Command("go", "build", "-o", path, "../cmd/hermes-exec").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the command: %w: %s", err, out)
 	}
-	return path, nil
+	return path, os.Chmod(binDir, 0o755) // other users call it too
 })
 
 // engine returns the Docker engine of this machine. At the end of the test no container of this process

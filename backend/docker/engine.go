@@ -103,7 +103,7 @@ func secure(ctx context.Context, conn net.Conn, cfg *tls.Config, addr string) (n
 	cfg.ServerName, _, _ = net.SplitHostPort(addr)
 	over := tls.Client(conn, cfg)
 	if err := over.HandshakeContext(ctx); err != nil {
-		conn.Close()
+		_ = conn.Close()
 		return nil, err
 	}
 	return over, nil
