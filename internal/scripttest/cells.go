@@ -1,6 +1,7 @@
 package scripttest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -76,7 +77,7 @@ func (c Config) tell(t *testing.T, s story, results *collector) {
 		if got.Transport != hermes.Name(c.Transport) {
 			t.Errorf("%s: transport %q", at, got.Transport)
 		}
-		results.keep(t, at, []string{o.Dir, "DIR"}, got)
+		results.keep(t, at, []string{cmp.Or(c.Dir, o.Dir), "DIR"}, got)
 	}
 }
 

@@ -24,6 +24,9 @@ type Config struct {
 	// those that Variables names. The table changes the settings before it opens the environment.
 	Options func(t *testing.T) hermes.Options
 
+	// Dir is the working directory there; "" is the caller's.
+	Dir string
+
 	// Transport is "uds", "tcp" or "file".
 	Transport string
 

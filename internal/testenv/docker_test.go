@@ -11,7 +11,10 @@ import (
 func TestImages(t *testing.T) {
 	e := testenv.Docker(t)
 	images := map[string]func(testing.TB) string{
-		"image":      func(testing.TB) string { return e.Image },
+		"image": func(testing.TB) string { return e.Image },
+		"variables": func(t testing.TB) string {
+			return e.Variables(t, "variables", map[string]string{"A": `a "b" \c`, "E": ""})
+		},
 		"entrypoint": e.Entrypoint, "nameless": e.Nameless, "posix": e.Posix, "no python": e.NoPython,
 	}
 	const home = `cd && pwd && touch f && cd /work && touch f`
@@ -24,9 +27,11 @@ func TestImages(t *testing.T) {
 		{"home and work directory are the user's", "image", []string{"sh", "-c", home}, "/home/hermes"},
 		{"what scripts call", "image", []string{"sh", "-c", "for p in python3 git curl ps; do $p --version >/dev/null || echo no $p; done"}, ""},
 		{"venv", "image", []string{"sh", "-c", "python3 -m venv /tmp/v && /tmp/v/bin/python -c 'print(6*7)'"}, "42"},
+		{"time zones", "image", []string{"sh", "-c", "TZ=Asia/Tokyo date -d @0 +%H:%M"}, "09:00"},
 		{"certificates", "image", []string{"python3", "-c", "import ssl; print(len(ssl.create_default_context().get_ca_certs()) > 50)"}, "True"},
 		{"the locale is UTF-8", "image", []string{"locale", "charmap"}, "UTF-8"},
 		{"the command becomes arguments", "entrypoint", []string{"python3", "-V"}, "entrypoint: python3 -V"},
+		{"variables", "variables", []string{"sh", "-c", `printf %s "$A|$E|${F-none}"`}, `a "b" \c||none`},
 		{"no name", "nameless", []string{"sh", "-c", "id -u; whoami 2>&1 || echo $HOME"}, "1000\nwhoami: cannot find name for user ID 1000\n/"},
 		{"a POSIX locale", "posix", []string{"locale", "charmap"}, "ANSI_X3.4-1968"},
 		{"a shell", "no python", []string{"sh", "-c", "echo $((6*7)); id -u; ls -d /tmp"}, "42\n0\n/tmp"},

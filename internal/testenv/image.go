@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -36,6 +38,16 @@ func (e Engine) Nameless(t testing.TB) string {
 func (e Engine) Posix(t testing.TB) string {
 	t.Helper()
 	return e.build(t, "posix", "FROM "+e.Image+"\nENV LANG= LC_ALL=POSIX")
+}
+
+// Variables returns Image with more variables. The name tells such images apart.
+func (e Engine) Variables(t testing.TB, name string, vars map[string]string) string {
+	t.Helper()
+	lines := []string{"FROM " + e.Image}
+	for _, key := range slices.Sorted(maps.Keys(vars)) {
+		lines = append(lines, "ENV "+key+"="+strconv.Quote(vars[key]))
+	}
+	return e.build(t, name, strings.Join(lines, "\n"))
 }
 
 // NoPython returns an image that holds busybox and nothing else. It needs this machine's.
