@@ -96,6 +96,24 @@ func TestNoAgent(t *testing.T) {
 	}
 }
 
+// A shim that cannot start the interpreter says so in words.
+func TestShortage(t *testing.T) {
+	for says, limit := range map[string]string{
+		"/usr/bin/python3: fork: retry: Resource temporarily unavailable\n": "ulimit -u",
+		"sh: 1: Cannot fork: Cannot allocate memory\n":                      "no memory",
+		"pyenv: cannot make pipe: Too many open files\n":                    "ulimit -n",
+		"welcome: resources are temporarily few\n":                          "",
+	} {
+		_, err := play(t, Options{}, func(w io.WriteCloser, _ <-chan struct{}) {
+			_, _ = io.WriteString(w, says)
+			_ = w.Close()
+		})
+		if errors.Is(err, backend.ErrExhausted) != (limit != "") || !errors.Is(err, ErrNoGreeting) || !strings.Contains(err.Error(), limit) {
+			t.Errorf("%q: error %v", says, err)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for reason, want := range map[string]error{
 		"Python 3.7.1 is older than 3.8":                       backend.ErrNoPython,
