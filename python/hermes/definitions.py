@@ -58,12 +58,13 @@ class Definitions:
     def keep(self, bound: Collection[str]) -> None:
         """After a cell that failed: takes back what it did not come to define, so that no worker
         fails at an import that failed here."""
-        for definition in self._new:
-            if not all(name in bound for name in definition.names):
-                definition.holds = False
-                for other in definition.replaced:
-                    other.holds = True
-        self._write()
+        failed = [d for d in self._new if not all(name in bound for name in d.names)]
+        for definition in failed:
+            definition.holds = False
+            for other in definition.replaced:
+                other.holds = True
+        if failed:
+            self._write()
 
     def _take(self, statement: ast.stmt, lines: List[bytes]) -> None:
         definition = _Definition(_names(statement), _text(lines, statement))
@@ -78,6 +79,14 @@ class Definitions:
         self._new.append(definition)
 
     def _write(self) -> None:
+        """Where there is no room the old file stays until the next time: workers may miss a function,
+        and that is no reason to run no cell, which may be about to make room."""
+        try:
+            self._replace()
+        except OSError:
+            pass
+
+    def _replace(self) -> None:
         first = "from __future__ import " + ", ".join(self._futures) if self._futures else ""
         temp = self.path + ".new"
         fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -117,7 +117,11 @@ class Kernel:
         self._exited = False
         self._interrupts.install()
         self._streams.restore()
-        code = self._run(message)
+        try:
+            code = self._run(message)
+        except KeyboardInterrupt:  # it came when the cell had ended already
+            self._interrupts.running = False
+            code = 1
         if os.getpid() != self._pid:
             _leave(code)  # a forked child that returned from the cell
         _flush()
@@ -222,7 +226,7 @@ def _exit_code(e: SystemExit) -> int:
         return e.code & 0xFF
     try:
         print(e.code, file=sys.stderr)
-    except Exception:
+    except BaseException:
         pass
     return 1
 
@@ -244,7 +248,7 @@ def _report(e: BaseException) -> None:
         last = last.tb_next
     try:
         traceback.print_exception(type(e), e, trace)
-    except Exception:  # sys.stderr may be anything by now
+    except BaseException:  # sys.stderr may be anything by now
         pass
 
 
@@ -252,7 +256,7 @@ def _flush() -> None:
     for name in ("stdout", "stderr", "__stdout__", "__stderr__"):
         try:
             getattr(sys, name).flush()
-        except Exception:  # None, closed, deleted, or no stream at all
+        except BaseException:  # None, closed, deleted, or something of the user's
             pass
 
 
@@ -283,8 +287,10 @@ def main() -> int:
     status = 0
     try:
         Kernel(Control(_CONTROL), Definitions(sys.argv[2])).serve()
-    except OSError:  # a cell has taken away what the kernel speaks by
+    except BaseException as e:
         status = 1
+        if not isinstance(e, OSError):  # as when a cell has taken away what the kernel speaks by
+            traceback.print_exc()
     _flush()
     _put_away()
     # Threads of cells may still run, and atexit functions would wait for them.

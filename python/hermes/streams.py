@@ -109,5 +109,5 @@ def _closed(name: str) -> bool:
         return stream.closed is True
     except ValueError:  # detached
         return isinstance(stream, io.IOBase)
-    except Exception:  # it is no file, and writes all the same
+    except BaseException:  # it is no file, and writes all the same
         return False

@@ -280,6 +280,18 @@ class KernelTest(unittest.TestCase):
         self.assertIn("KeyboardInterrupt", text)
         self.assertNotIn("kernel.py", text)
 
+    def test_an_interrupt_that_comes_late(self):
+        self.kernel.cell(
+            """
+            import os, signal, sys
+            def late(frame, event, arg):
+                if frame.f_code.co_name == '_exit_code': os.kill(os.getpid(), signal.SIGINT)
+            sys.settrace(late)
+            sys.exit(3)
+            """
+        )
+        self.check("print('well')", "well\n")
+
     def test_argv_dir_and_tools(self):
         with open(os.path.join(self.folder, "hermes_tools.py"), "w") as f:
             f.write("def one(): return 1\n")

@@ -61,6 +61,14 @@ class StreamsTest(unittest.TestCase):
         self.assertEqual(kernel.cell(code), (0, "'kept\\ntoo\\n'\n"))
         kernel.cell("class Odd:\n    def write(self, s): sys.__stdout__.write(s.upper())\nsys.stdout = Odd()")
         self.assertEqual(kernel.cell("print('odd')"), (0, "ODD\n"))
+        kernel.cell(
+            "class Hostile:\n    def write(self, s): raise SystemExit(s)\n    flush = write\n"
+            "    closed = property(lambda self: exit(1))\nsys.stdout = sys.stderr = Hostile()"
+        )
+        self.assertEqual(kernel.cell("print('x')"), (1, ""))
+        self.assertEqual(kernel.cell("1 / 0"), (1, ""))
+        self.assertEqual(kernel.cell("raise SystemExit('text')"), (1, ""))
+        self.assertEqual(kernel.cell("sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__\nprint(1)"), (0, "1\n"))
         kernel.cell("sys.stdout = None")
         self.assertEqual(kernel.cell("print('nobody hears this')"), (0, ""))
 
