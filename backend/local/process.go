@@ -8,8 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
-	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/guest"
@@ -22,9 +20,6 @@ type process struct {
 	stdout, stderr *pipe         // nil where the agent has the stream, or the other pipe
 	done           chan struct{} // closed when it has ended and all its output is written
 	err            error         // valid then
-
-	killing sync.Once
-	abandon func() // gives up the agent
 }
 
 // Start starts cmd; an empty Dir is the environment's. Its output comes by pipes of this machine.
@@ -32,7 +27,7 @@ func (b *Backend) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, 
 	if cmd.Dir == "" {
 		cmd.Dir = b.info.Dir
 	}
-	p := &process{done: make(chan struct{}), abandon: b.Abandon}
+	p := &process{done: make(chan struct{})}
 	to, err := b.pipes(p, cmd)
 	if err != nil {
 		p.discard(b)
@@ -134,28 +129,6 @@ func (p *process) Wait(ctx context.Context) error {
 		return p.err
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	}
-}
-
-// killPatience is how long the agent gets to kill a process: its supervisors take two seconds for one
-// that cannot be killed.
-const killPatience = 4 * time.Second
-
-// Signal sends sig. An agent that does not get to a Kill has been stopped by user code: it is killed
-// itself, which its supervisors take as the order to end everything.
-func (p *process) Signal(ctx context.Context, sig backend.Signal) error {
-	err := p.Process.Signal(ctx, sig)
-	if sig == backend.Kill {
-		p.killing.Do(func() { go p.insist() })
-	}
-	return err
-}
-
-func (p *process) insist() {
-	select {
-	case <-p.done:
-	case <-time.After(killPatience):
-		p.abandon()
 	}
 }
 

@@ -73,7 +73,8 @@ type Guest struct {
 	buffers  buffers
 
 	socketCount atomic.Int64
-	frames      chan []byte // to the writer, which owns what it gets
+	heard       atomic.Int64 // frames so far
+	frames      chan []byte  // to the writer, which owns what it gets
 
 	mu      sync.Mutex
 	streams map[uint32]stream
@@ -196,10 +197,15 @@ func (g *Guest) sendUntil(stop <-chan struct{}, k kind, channel byte, id uint32,
 // reset tells the guest that a stream is given up, without waiting for the link. Nothing follows it on
 // that stream.
 func (g *Guest) reset(id uint32) {
+	g.begin(func() { _ = g.send(kindReset, 0, id, nil) })
+}
+
+// begin does something that ends with the link, beside all else, unless that is over.
+func (g *Guest) begin(do func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.err == nil {
-		g.work.Go(func() { _ = g.send(kindReset, 0, id, nil) })
+		g.work.Go(do)
 	}
 }
 
@@ -307,6 +313,7 @@ func (g *Guest) readFrame(r *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
+	g.heard.Add(1)
 	payload := g.buffers.get(int(h.length))
 	if _, err := io.ReadFull(r, payload); err != nil {
 		return err

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -236,5 +238,46 @@ func TestOutOfMemoryWithoutStatus(t *testing.T) {
 	err := exited(t, fields.AppendInt(nil, "oom", 1))
 	if exit := (*backend.ExitError)(nil); !errors.As(err, &exit) || !exit.OOMKilled || exit.Code != -9 || exit.Signal != backend.Kill {
 		t.Errorf("wait: %v", err)
+	}
+}
+
+// An agent that is to kill a process is given up when it says nothing at all for long, and not while it
+// says anything.
+func TestKillUnheard(t *testing.T) {
+	for name, answers := range map[string]bool{"silent": false, "slow": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				g, err := play(t, Options{}, func(w io.WriteCloser, begin <-chan struct{}) {
+					_, _ = w.Write(hello())
+					<-begin
+					_, _ = w.Write(frame(kindStarted, 0, 1, nil))
+					if !answers {
+						return
+					}
+					time.Sleep(killPatience / 2)
+					_, _ = w.Write(frame(kindPong, 0, 0, nil))
+					time.Sleep(killPatience)
+					_, _ = w.Write(frame(kindExit, 0, 1, fields.AppendInt(nil, "signal", 9)))
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				p, err := g.Start(t.Context(), backend.Cmd{Args: []string{"x"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := p.Signal(t.Context(), backend.Kill); err != nil {
+					t.Errorf("signal: %v", err)
+				}
+				err = p.Wait(t.Context())
+				if lost := errors.Is(err, backend.ErrUnavailable); lost == answers {
+					t.Errorf("wait: %v", err)
+				}
+				if took := time.Since(begun); !answers && took != killPatience {
+					t.Errorf("given up after %v", took)
+				}
+			})
+		})
 	}
 }

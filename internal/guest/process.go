@@ -32,6 +32,7 @@ type process struct {
 	over    chan struct{}     // closed at EXIT, FAILED or a lost link: nothing more comes
 	done    chan struct{}     // closed when all output is written, too
 
+	killing sync.Once
 	ended   chan struct{} // closed at ENDED, or with over
 	leaving sync.Once
 
@@ -199,6 +200,9 @@ func (p *process) Signal(ctx context.Context, sig backend.Signal) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
+	if sig == backend.Kill {
+		p.killing.Do(func() { p.g.begin(p.insist) })
+	}
 	err := p.g.sendUntil(ctx.Done(), kindSignal, 0, p.id, binary.BigEndian.AppendUint32(nil, uint32(sig)))
 	if errors.Is(err, errGivenUp) {
 		return context.Cause(ctx)
@@ -210,6 +214,24 @@ func (p *process) Signal(ctx context.Context, sig backend.Signal) error {
 		p.g.work.Go(p.abandonControl)
 	}
 	return nil
+}
+
+// killPatience is how long an agent that is to kill a process may be silent.
+const killPatience = 4 * time.Second
+
+// insist gives up an agent that does not get to a Kill and does not say anything else either: it was
+// stopped, by user code or with all of its environment, or the link froze. Letting it go ends everything.
+func (p *process) insist() {
+	before := p.g.heard.Load()
+	asked := make(chan struct{})
+	p.g.work.Go(func() {
+		defer close(asked)
+		_ = p.g.sendUntil(p.ended, kindPing, 0, 0, make([]byte, 4)) // so that one that can say something does
+	})
+	if !waitFor(p.ended, killPatience) && p.g.heard.Load() == before {
+		p.g.Abandon()
+	}
+	<-asked
 }
 
 // abandonControl closes the control stream of a killed process if its end does not come: the end
