@@ -56,6 +56,7 @@ func (c Config) execute(ctx context.Context, e *engine, interpreter string) (*ex
 		return nil, e.explain(err)
 	}
 	p.open(conn, cancel)
+	p.work.Go(func() { p.watch(ctx) })
 	return p, nil
 }
 
@@ -75,17 +76,44 @@ func (c Config) running(ctx context.Context, e *engine) error {
 	return nil
 }
 
+// watch looks now and then whether the agent has ended: its output tells that at once, as a rule.
+func (p *execProcess) watch(ctx context.Context) {
+	every := time.NewTicker(execWait)
+	defer every.Stop()
+	for {
+		select {
+		case <-p.copied:
+			return
+		case <-ctx.Done():
+			return
+		case <-every.C:
+			if p.exitStatus(ctx) >= 0 {
+				p.drain()
+				return
+			}
+		}
+	}
+}
+
 // Read reads from the agent's stdout. Its end comes with its cause.
 func (p *execProcess) Read(b []byte) (int, error) {
 	n, err := p.out.Read(b)
 	if ended(err) {
-		if status := p.exitStatus(context.Background()); status > 0 {
-			err = &endError{fmt.Errorf("the guest agent ended with status %d", status)}
-		} else {
-			err = io.EOF
-		}
+		err = p.fate()
 	}
 	return n, err
+}
+
+// fate says why the stream is over.
+func (p *execProcess) fate() error {
+	switch status := p.exitStatus(context.Background()); {
+	case status <= 0:
+		return io.EOF
+	case status == killed:
+		return &endError{errors.New("the guest agent was killed, by somebody or for want of memory")}
+	default:
+		return &endError{fmt.Errorf("the guest agent ended with status %d", status)}
+	}
 }
 
 // exitStatus is the status that the agent ended with.
@@ -107,7 +135,9 @@ func (p *execProcess) Close() error {
 		select {
 		case <-p.copied:
 		case <-time.After(execWait):
-			p.closed = p.kill()
+			if p.exitStatus(context.Background()) < 0 {
+				p.closed = p.kill()
+			}
 		}
 		p.letGo()
 	})

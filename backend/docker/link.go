@@ -2,10 +2,10 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -43,8 +43,7 @@ type mainProcess struct {
 
 	gone   chan struct{} // closed when the container is, or when nobody can tell any more
 	status container.WaitResponse
-	err    error        // why status is none
-	oom    atomic.Int64 // when the engine told of an out of memory, in nanoseconds since 1970
+	err    error // why status is none
 
 	once   sync.Once
 	closed error
@@ -61,31 +60,21 @@ func attach(ctx context.Context, e *engine, id string) (*mainProcess, error) {
 		cancel()
 		return nil, err
 	}
-	happened, _ := e.Events(ctx, events.ListOptions{Filters: filters.NewArgs(
-		filters.Arg("type", "container"), filters.Arg("container", id), filters.Arg("event", string(events.ActionOOM)),
-	)})
 	removed, failed := e.ContainerWait(ctx, id, container.WaitConditionRemoved)
 	p.open(conn, cancel)
-	p.work.Go(func() { p.listen(happened, removed, failed) })
+	p.work.Go(func() { p.listen(removed, failed) })
 	return p, nil
 }
 
-// listen waits for the container's end.
-func (p *mainProcess) listen(happened <-chan events.Message, removed <-chan container.WaitResponse, failed <-chan error) {
-	defer close(p.gone)
-	for {
-		select {
-		case m := <-happened:
-			if m.TimeNano == 0 {
-				happened = nil // the stream of events is over
-				continue
-			}
-			p.oom.Store(time.Now().UnixNano())
-		case p.status = <-removed:
-			return
-		case p.err = <-failed:
-			return
-		}
+// listen waits for the container's end, and then for that of its output.
+func (p *mainProcess) listen(removed <-chan container.WaitResponse, failed <-chan error) {
+	select {
+	case p.status = <-removed:
+	case p.err = <-failed:
+	}
+	close(p.gone)
+	if p.err == nil {
+		p.drain()
 	}
 }
 
@@ -104,22 +93,49 @@ func (p *mainProcess) fate() error {
 	switch status := p.exitStatus(context.Background()); {
 	case status <= 0:
 		return io.EOF
-	case time.Since(time.Unix(0, p.oom.Load())) < oomBefore:
+	case status == killed && p.outOfMemory():
 		return &endError{fmt.Errorf("the container is out of memory: %w", &backend.ExitError{Code: -9, Signal: backend.Kill, OOMKilled: true})}
+	case status == killed:
+		return &endError{errors.New("the container was killed, by somebody or for want of memory")}
 	default:
 		return &endError{fmt.Errorf("the container ended with status %d", status)}
+	}
+}
+
+// killed is the status of a container that was, or whose agent was.
+const killed = 128 + int(backend.Kill)
+
+// outOfMemory asks for what the engine remembers of the container's end, in its order.
+func (p *mainProcess) outOfMemory() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), fateWait)
+	defer cancel()
+	happened, failed := p.engine.Events(ctx, events.ListOptions{Since: "1", Filters: filters.NewArgs(
+		filters.Arg("container", p.id), filters.Arg("event", string(events.ActionOOM)),
+		filters.Arg("event", string(events.ActionDie)), filters.Arg("event", string(events.ActionDestroy)),
+	)})
+	var oom, died int64
+	for {
+		select {
+		case m := <-happened:
+			switch m.Action {
+			case events.ActionOOM:
+				oom = m.TimeNano
+			case events.ActionDie:
+				died = m.TimeNano
+			case events.ActionDestroy:
+				return oom != 0 && died-oom < int64(oomBefore)
+			}
+		case <-failed:
+			return false
+		}
 	}
 }
 
 // exitStatus is the status that the container ended with.
 func (p *mainProcess) exitStatus(context.Context) int {
 	p.await(fateWait)
-	select {
-	case <-p.gone:
-		if p.err == nil {
-			return int(p.status.StatusCode)
-		}
-	default:
+	if isDone(p.gone) && p.err == nil {
+		return int(p.status.StatusCode)
 	}
 	return -1
 }
@@ -131,9 +147,7 @@ func (p *mainProcess) Close() error {
 		if p.over() {
 			p.await(removeWait)
 		}
-		select {
-		case <-p.gone:
-		default:
+		if !isDone(p.gone) || p.err != nil {
 			if p.closed = p.engine.remove(context.Background(), p.id); p.closed == nil {
 				p.await(removeWait)
 			}

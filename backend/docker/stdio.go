@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/pkg/stdcopy"
@@ -18,6 +20,7 @@ type stdio struct {
 	out    *io.PipeReader // stdout
 	stderr keep.Last
 	copied chan struct{} // closed when both are over
+	given  atomic.Bool   // the connection was closed because the agent had ended
 
 	cancel context.CancelFunc // of all requests that are under way for it
 	work   sync.WaitGroup
@@ -38,6 +41,9 @@ func (s *stdio) open(conn types.HijackedResponse, cancel context.CancelFunc) {
 	s.work.Go(func() {
 		defer close(s.copied)
 		_, err := stdcopy.StdCopy(in, &s.stderr, conn.Reader)
+		if s.given.Load() {
+			err = nil
+		}
 		_ = in.CloseWithError(err) // nil is EOF
 	})
 }
@@ -52,9 +58,26 @@ func (s *stdio) CloseWrite() error { return s.conn.CloseWrite() }
 func (s *stdio) said() string { return s.stderr.String() }
 
 // over tells whether the agent has ended, as far as its output does.
-func (s *stdio) over() bool {
+func (s *stdio) over() bool { return isDone(s.copied) }
+
+// drainWait is how long the output of an agent that has ended may take to come.
+const drainWait = 2 * time.Second
+
+// drain waits for the rest of the output of an agent that has ended. An engine, or what stands before
+// it, may leave the connection open.
+func (s *stdio) drain() {
 	select {
 	case <-s.copied:
+	case <-time.After(drainWait):
+		s.given.Store(true)
+		s.conn.Close()
+	}
+}
+
+// isDone tells whether done is closed.
+func isDone(done <-chan struct{}) bool {
+	select {
+	case <-done:
 		return true
 	default:
 		return false
