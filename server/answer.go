@@ -93,7 +93,7 @@ func (s *Server) run(c *conn, q request) error {
 	s.serving.Go(func() { s.heed(c, q.Name, cancel) })
 	defer c.SetReadDeadline(time.Now()) //nolint:errcheck // ends heed; a closed connection has ended it
 	s.note(s.alive.begin(q.Name))
-	r := s.sessions.Run(ctx, q.Name, s.options(q), script(c, q.Cell), q.Cell.Reset)
+	r := s.sessions.Run(ctx, q.Name, s.options(c, q), script(c, q.Cell), q.Cell.Reset)
 	s.note(s.alive.done(q.Name))
 	_ = c.SetWriteDeadline(time.Now().Add(patience))
 	return c.send(kindResult, r)
@@ -119,12 +119,12 @@ func (s *Server) heed(c *conn, name string, cancel context.CancelCauseFunc) {
 }
 
 // options are the caller's, with nothing of the server's own.
-func (s *Server) options(q request) hermes.Options {
+func (s *Server) options(c *conn, q request) hermes.Options {
 	cell := q.Cell
 	log := s.config.Log(slog.Level(cell.LogLevel))
 	o := hermes.Options{
 		Settings: cell.Settings, Environ: cell.Environ, Dir: cell.Dir, Log: log,
-		Openers: s.config.Openers(cell.Environ, cell.Dir, log), Warnings: cell.Warnings,
+		Openers: s.config.Openers(Caller{cell.Environ, cell.Dir, log, progress(c, cell)}), Warnings: cell.Warnings,
 	}
 	if s.config.Inside {
 		o.Warnings = append(o.Warnings, "the session server was started inside of a run and ends with that, and with it the session: "+
@@ -135,6 +135,14 @@ func (s *Server) options(q request) hermes.Options {
 			"this is version %s: it takes over when all have ended (hermes-exec session list)", s.config.Version, q.Version))
 	}
 	return o
+}
+
+// progress tells the caller of what takes time; nil if that does not want to know.
+func progress(c *conn, cell *cell) func(text string) {
+	if !cell.Progress {
+		return nil
+	}
+	return func(text string) { _ = c.sendRaw(kindProgress, []byte(text)) } // who is gone wants to know nothing
 }
 
 // script is the cell with what shows it to the caller.

@@ -36,8 +36,9 @@ type Cell struct {
 	Script  hermes.Script  // its Code; File and Stdin are not carried
 	Reset   bool
 
-	LogLevel slog.Level      // of what the server logs about this cell
-	Kill     <-chan struct{} // closed: end an interrupted cell at once; may be nil
+	LogLevel slog.Level        // of what the server logs about this cell
+	Kill     <-chan struct{}   // closed: end an interrupted cell at once; may be nil
+	Progress func(text string) // told of what takes time before the cell begins, and "" when that is over; may be nil
 }
 
 // Errors of a client.

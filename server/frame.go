@@ -36,6 +36,7 @@ const (
 	kindStdout    kind = 'o' // server: bytes as they were written
 	kindStderr    kind = 'e'
 	kindEvent     kind = 'v' // server: a hermes.Event
+	kindProgress  kind = 'p' // server: what takes time, as text; empty when that is over
 	kindResult    kind = 'R' // server: a hermes.Result, the last frame
 	kindList      kind = 'L' // server: a list of hermes.SessionInfo, the last frame
 	kindDone      kind = 'D' // server: a bool, the last frame
@@ -76,7 +77,7 @@ type cell struct {
 	Display bool
 
 	// What of the run the caller wants to see live.
-	Stdout, Stderr, Events, Stream bool
+	Stdout, Stderr, Events, Stream, Progress bool
 
 	Trace  bool
 	Spills []string

@@ -26,11 +26,19 @@ type Config struct {
 	Inside  bool          // a run has started it, whose end it does not survive
 	Temp    []string      // temporary directories to sweep at start, besides the system's own
 
-	// Openers returns the backends for a caller with these variables and this directory.
-	Openers func(environ map[string]string, dir string, log *slog.Logger) map[string]backend.Opener
+	// Openers returns the backends for a caller.
+	Openers func(c Caller) map[string]backend.Opener
 
 	// Log returns what records of a level and above are written to. It must not be nil.
 	Log func(slog.Level) *slog.Logger
+}
+
+// Caller is whose cell is to run.
+type Caller struct {
+	Env      map[string]string // its variables
+	Dir      string            // its working directory
+	Log      *slog.Logger
+	Progress func(text string) // told of what takes time, and "" when that is over; nil: it does not want to know
 }
 
 // Server holds sessions and serves callers.

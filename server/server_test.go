@@ -75,8 +75,8 @@ func (h *house) client(version string) *Client {
 	}}
 }
 
-func openers(environ map[string]string, dir string, log *slog.Logger) map[string]backend.Opener {
-	return all.Openers(all.Host{Env: environ, Dir: dir, Log: log})
+func openers(c Caller) map[string]backend.Opener {
+	return all.Openers(all.Host{Env: c.Env, Dir: c.Dir, Log: c.Log, Progress: c.Progress})
 }
 
 func silent(slog.Level) *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -84,6 +84,8 @@ func (c Cell) show(codec codec, f frame) {
 		if codec.dec.Unmarshal(f.payload, &e) == nil {
 			c.Script.Events(e)
 		}
+	case kindProgress:
+		c.Progress(string(f.payload))
 	default: // of a later server
 	}
 }

@@ -28,7 +28,7 @@ type Config struct {
 
 	Env      map[string]string // the caller's variables, which lead to the engine
 	HostDir  string            // the caller's working directory
-	Progress func(text string) // told what takes time, as pulling an image does; nil: nobody
+	Progress func(text string) // told what takes time, as pulling an image does, and "" when that is over; nil: nobody
 	Log      *slog.Logger      // nil: silent
 }
 

@@ -119,7 +119,7 @@ func (c Config) open(ctx context.Context, e *engine) (*Backend, error) {
 		return p, nil
 	})
 	if err != nil {
-		return nil, errors.Join(err, meet.remove())
+		return nil, errors.Join(warned(err, made.warnings), meet.remove())
 	}
 	b.info.Warnings = append(b.info.Warnings, made.warnings...)
 	b.info.Notes = append(b.info.Notes, made.limits())
@@ -127,6 +127,14 @@ func (c Config) open(ctx context.Context, e *engine) (*Backend, error) {
 	b.meeting = meet
 	meet.prove(ctx, b.Guest)
 	return b.enter(ctx, c)
+}
+
+// warned is an error with what may be its cause: that an image is made for other machines, for example.
+func warned(err error, warnings []string) error {
+	if len(warnings) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, strings.Join(warnings, "; "))
 }
 
 // join executes the agent in a container that runs already.
@@ -202,13 +210,18 @@ func unfit(ctx context.Context, err error, l link) bool {
 	if l == nil {
 		return missing(err)
 	}
-	return errors.Is(err, guest.ErrNoGreeting) && slices.Contains([]int{126, 127}, l.exitStatus(ctx))
+	return errors.Is(err, guest.ErrNoGreeting) && (foreign(err) || slices.Contains([]int{126, 127}, l.exitStatus(ctx)))
 }
 
 // missing tells whether the engine could not start a container for want of the program in it.
 func missing(err error) bool {
 	return strings.Contains(err.Error(), "executable file not found") ||
 		strings.Contains(err.Error(), "no such file or directory") && strings.Contains(err.Error(), "exec:")
+}
+
+// foreign tells whether an interpreter is made for another kind of machine.
+func foreign(err error) bool {
+	return strings.Contains(strings.ToLower(err.Error()), "exec format error")
 }
 
 // plainly is why an interpreter cannot be used, without what everybody knows.
@@ -218,6 +231,9 @@ func plainly(err error) string {
 	}
 	if missing(err) || strings.Contains(err.Error(), "No such file or directory") {
 		return "not found"
+	}
+	if foreign(err) {
+		return "made for machines of another architecture"
 	}
 	return err.Error()
 }

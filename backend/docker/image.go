@@ -9,70 +9,100 @@ import (
 
 	"github.com/distribution/reference"
 	"github.com/docker/docker/api/types/image"
-	"github.com/docker/docker/api/types/registry"
+	"github.com/docker/go-units"
 )
 
-// pull fetches an image, with the credentials that the docker command would use.
+// pull fetches an image, with the credentials that the docker command would use. Progress is told of it
+// until it is over.
 func (e *engine) pull(ctx context.Context, name string, progress func(string)) error {
-	fail := func(err error) error {
+	if progress == nil {
+		progress = func(string) {}
+	}
+	defer progress("")
+	progress("pulling image " + name)
+	err := e.fetch(ctx, name, progress)
+	if err != nil {
 		return fmt.Errorf("image %s is not at %s and could not be pulled: %w; name another with --image, or build it there", name, e.host, err)
-	}
-	if progress != nil {
-		progress("pulling image " + name)
-	}
-	auth, err := e.credentials(name)
-	if err != nil {
-		return fail(err)
-	}
-	r, err := e.ImagePull(ctx, name, image.PullOptions{RegistryAuth: auth})
-	if err != nil {
-		return fail(err)
-	}
-	defer r.Close()
-	if err := follow(r, progress); err != nil {
-		return fail(err)
 	}
 	return nil
 }
 
-// follow reads the engine's account of a pull to its end.
-func follow(r io.Reader, progress func(string)) error {
+func (e *engine) fetch(ctx context.Context, name string, progress func(string)) error {
+	ref, err := reference.ParseNormalizedNamed(name)
+	if err != nil {
+		return err
+	}
+	auth, err := e.credentials(reference.Domain(ref))
+	if err != nil {
+		return err
+	}
+	r, err := e.ImagePull(ctx, name, image.PullOptions{RegistryAuth: auth})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	layers := layers{}
 	for d := json.NewDecoder(r); ; {
-		var line struct {
-			ID, Status, Error string
-			Progress          string
-		}
-		switch err := d.Decode(&line); {
+		var l line
+		switch err := d.Decode(&l); {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return err
-		case line.Error != "":
-			return errors.New(line.Error)
-		case progress != nil && line.ID != "":
-			progress(fmt.Sprintf("%s: %s %s", line.ID, line.Status, line.Progress))
+		case l.Error != "":
+			return errors.New(l.Error)
+		}
+		if layers.take(l) {
+			progress("pulling image " + name + ": " + layers.String())
 		}
 	}
 }
 
-// credentials are what the docker command has stored for the registry of an image, encoded; "" if it has
-// nothing.
-func (e *engine) credentials(name string) (string, error) {
-	ref, err := reference.ParseNormalizedNamed(name)
-	if err != nil {
-		return "", err
+// line is one of the engine's account of a pull.
+type line struct {
+	ID             string
+	Status         string
+	Error          string
+	ProgressDetail struct{ Current int64 }
+}
+
+// layers are those of an image that is being pulled, by their ids.
+type layers map[string]*layer
+
+type layer struct {
+	got  int64 // bytes
+	done bool
+}
+
+// take heeds a line, and tells whether that is about a layer.
+func (s layers) take(l line) bool {
+	switch l.Status {
+	case "Pulling fs layer":
+		s[l.ID] = &layer{}
+	case "Already exists":
+		s[l.ID] = &layer{done: true}
 	}
-	file, err := configuration(e.configDir)
-	if err != nil {
-		return "", err
+	known := s[l.ID]
+	if known == nil {
+		return false
 	}
-	host := reference.Domain(ref)
-	if host == "docker.io" {
-		host = "https://index.docker.io/v1/" // under which that one is stored
+	switch l.Status {
+	case "Downloading":
+		known.got = l.ProgressDetail.Current
+	case "Pull complete":
+		known.done = true
 	}
-	auth, err := file.GetAuthConfig(host)
-	if err != nil || auth.Username == "" && auth.IdentityToken == "" && auth.RegistryToken == "" {
-		return "", err
+	return true
+}
+
+// String says how far the layers are.
+func (s layers) String() string {
+	done, got := 0, int64(0)
+	for _, l := range s {
+		got += l.got
+		if l.done {
+			done++
+		}
 	}
-	return registry.EncodeAuthConfig(registry.AuthConfig(auth))
+	return fmt.Sprintf("%d of %d layers, %s", done, len(s), units.HumanSize(float64(got)))
 }

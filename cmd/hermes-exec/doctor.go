@@ -173,7 +173,7 @@ type trial struct {
 
 // try runs the probe with these settings.
 func (a *app) try(ctx context.Context, loaded *config.Loaded) trial {
-	o := a.options(loaded)
+	o := a.options(loaded, a.progress(false))
 	d := config.Defaults() // what the probe needs may be more than scripts are allowed
 	o.Settings.MaxToolCalls, o.Settings.MaxStdout = d.MaxToolCalls, d.MaxStdout
 	o.Settings.Tools = []string{pingName}

@@ -9,14 +9,15 @@ import (
 	"github.com/hermes-exec/hermes-exec/config"
 )
 
-// options are what package hermes is to know of this call.
-func (a *app) options(loaded *config.Loaded) hermes.Options {
+// options are what package hermes is to know of this call. Progress is told of what takes time; nil:
+// nobody is.
+func (a *app) options(loaded *config.Loaded, progress func(text string)) hermes.Options {
 	return hermes.Options{
 		Settings: loaded.Settings,
 		Warnings: loaded.Settings.Warnings,
 		Environ:  a.environ,
 		Dir:      a.dir,
-		Openers:  all.Openers(all.Host{Env: a.environ, Dir: a.dir, Log: a.log}),
+		Openers:  all.Openers(all.Host{Env: a.environ, Dir: a.dir, Log: a.log, Progress: progress}),
 		Log:      a.log,
 	}
 }

@@ -77,7 +77,7 @@ func (a *app) run(c *cli.Context) error {
 	if session != "" {
 		return a.runCell(c, loaded, session, s, out)
 	}
-	return a.execute(c.Context, a.options(loaded), s.Script, out)
+	return a.execute(c.Context, a.options(loaded, a.progress(a.isOn(c, "quiet"))), s.Script, out)
 }
 
 // script is what to run, with the files that are open for it.

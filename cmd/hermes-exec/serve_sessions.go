@@ -48,8 +48,8 @@ func (a *app) serveSessions(c *cli.Context) error {
 	defer stop()
 	return server.Serve(ctx, server.Config{
 		Place: place, Version: identity(), Idle: c.Duration("idle"), Inside: c.Bool("inside"), Temp: []string{os.TempDir()},
-		Openers: func(environ map[string]string, dir string, log *slog.Logger) map[string]backend.Opener {
-			return all.Openers(all.Host{Env: environ, Dir: dir, Log: log})
+		Openers: func(c server.Caller) map[string]backend.Opener {
+			return all.Openers(all.Host{Env: c.Env, Dir: c.Dir, Log: c.Log, Progress: c.Progress})
 		},
 		Log: func(level slog.Level) *slog.Logger {
 			return slog.New(slog.NewTextHandler(a.logFile, &slog.HandlerOptions{Level: level}))

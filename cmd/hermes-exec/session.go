@@ -136,7 +136,7 @@ func (a *app) cell(c *cli.Context, loaded *config.Loaded, session string) (serve
 	if err == nil {
 		err = a.full
 	}
-	return server.Cell{Session: session, Options: a.options(loaded), LogLevel: level}, err
+	return server.Cell{Session: session, Options: a.options(loaded, nil), LogLevel: level, Progress: a.progress(a.isOn(c, "quiet"))}, err
 }
 
 // runCell runs a script as a cell of a session that the server holds.

@@ -184,7 +184,7 @@ func (a *app) callTool(c *cli.Context) error {
 	}
 	ctx, stop := a.interrupts(c.Context, nil)
 	defer stop()
-	return a.withEnv(ctx, a.options(loaded), func(ctx context.Context, env *hermes.Env) error {
+	return a.withEnv(ctx, a.options(loaded, a.progress(false)), func(ctx context.Context, env *hermes.Env) error {
 		result, err := env.Call(ctx, name, args)
 		if cause := context.Cause(ctx); cause != nil {
 			return cause

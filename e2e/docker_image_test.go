@@ -1,0 +1,215 @@
+package e2e
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
+)
+
+// TestDockerImages runs a script in images that have little in common with each other.
+func TestDockerImages(t *testing.T) {
+	e := engine(t)
+	const code = "import os; from hermes_tools import terminal\n" +
+		"print(os.getuid(), os.environ.get('USER', '?'), os.access(os.environ['HOME'], os.W_OK), 'é', terminal('echo ü')['output'], end='')"
+	for name, test := range map[string]struct {
+		image func(testing.TB) string
+		want  string
+	}{
+		"a user with a home":                       {func(testing.TB) string { return e.Image }, "1000 ? True é ü\n"},
+		"an entrypoint of its own":                 {e.Entrypoint, "1000 ? True é ü\n"},
+		"a user without a name, a home or a group": {e.Nameless, "1000 ? True é ü\n"},
+		"the POSIX locale":                         {e.Posix, "1000 ? True é ü\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			newCaller(t, e).script(t, code, "--image", test.image(t)).prints(t, test.want)
+		})
+	}
+	t.Run("from the file of settings", func(t *testing.T) {
+		t.Parallel()
+		c := newCaller(t, e)
+		write(t, filepath.Join(c.env["HERMES_HOME"], "config.yaml"), "terminal: {backend: docker, docker_image: '"+e.Image+"'}\n")
+		c.run(t, "print('there')", "-").prints(t, "there\n")
+		c.script(t, "print(1)", "--image", "127.0.0.1:1/other").complains(t, 125, "image 127.0.0.1:1/other is not at ")
+	})
+	t.Run("an interpreter by its path", func(t *testing.T) {
+		t.Parallel()
+		const code = "import sys; print(sys.executable)"
+		c := newCaller(t, e)
+		c.script(t, code, "--image", e.Image, "--python", "/usr/bin/python3").prints(t, "/usr/bin/python3\n")
+		c.script(t, code, "--image", e.Image, "--python", "/opt/python").
+			complains(t, 127, "no usable Python 3 in image "+e.Image, "/opt/python: not found")
+	})
+}
+
+// TestDockerImagesWithoutPython tells what is missing.
+func TestDockerImagesWithoutPython(t *testing.T) {
+	e := engine(t)
+	const unusable = 127
+	t.Run("none", func(t *testing.T) {
+		t.Parallel()
+		image := e.NoPython(t)
+		newCaller(t, e).script(t, "print(1)", "--image", image).
+			complains(t, unusable, "no usable Python 3 in image "+image, "python3: not found", "--image", "--python")
+	})
+	t.Run("too old", func(t *testing.T) {
+		t.Parallel()
+		image, version := e.OldPython(t)
+		newCaller(t, e).script(t, "print(1)", "--image", image).complains(t, unusable, "Python "+version+" is older than 3.8")
+	})
+	t.Run("of another architecture", func(t *testing.T) {
+		t.Parallel()
+		r := newRegistry(t)
+		const program = "\x7fELF\x02\x02\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x16" // of an s390x
+		r.tiny(t, "other", "s390x", map[string]string{"bin/python3": program, "bin/sh": program})
+		unpull(t, e, r.name("other"))
+		newCaller(t, e).script(t, "print(1)", "--image", r.name("other")).complains(t, unusable, "python3: made for machines of another architecture", "linux/s390x")
+	})
+}
+
+// TestDockerPull fetches images that the engine does not have.
+func TestDockerPull(t *testing.T) {
+	e := engine(t)
+	t.Run("B051 it is told on a terminal", func(t *testing.T) {
+		t.Parallel()
+		r := newRegistry(t)
+		r.copy(t, e, e.Image, "lab")
+		for _, test := range []struct {
+			vars  map[string]string
+			flags []string
+			has   []string
+			not   []string
+		}{
+			{has: []string{"\rhermes-exec: pulling image " + r.name("lab") + "\x1b[K", ": 3 of 3 layers, ", "\r\x1b[Kpulled"}},
+			{vars: map[string]string{"NO_COLOR": "1"}, has: []string{"pulling image " + r.name("lab") + ": 3 of 3 layers"}},
+			{vars: map[string]string{"TERM": "dumb"}, has: []string{"hermes-exec: pulling image " + r.name("lab") + "\r\n", "pulled"}, not: []string{"\x1b", "layers"}},
+			{vars: map[string]string{"CI": "true"}, has: []string{"pulled"}, not: []string{"pulling"}},
+			{flags: []string{"--quiet"}, has: []string{"pulled"}, not: []string{"pulling"}},
+			{flags: []string{"--session", "s"}, has: []string{": 3 of 3 layers, ", "\r\x1b[Kpulled"}},
+		} {
+			c := newCaller(t, e)
+			c.env["TERM"] = "xterm"
+			maps.Copy(c.env, test.vars)
+			out := c.onTerminal(t, append([]string{"--backend", "docker", "--image", r.name("lab")}, test.flags...), "print('pulled')")
+			for _, want := range test.has {
+				if !strings.Contains(out, want) {
+					t.Errorf("%v %v: %q has no %q", test.vars, test.flags, out, want)
+				}
+			}
+			for _, unwanted := range test.not {
+				if strings.Contains(out, unwanted) {
+					t.Errorf("%v %v: %q has %q", test.vars, test.flags, out, unwanted)
+				}
+			}
+			c.run(t, "", "session", "end", "--all")
+			e.Docker(t, "rmi", r.name("lab"))
+		}
+		unpull(t, e, r.name("lab"))
+		newCaller(t, e).script(t, "print('pulled')", "--image", r.name("lab")).prints(t, "pulled\n") // and no more
+	})
+	t.Run("B097 it is not there", func(t *testing.T) {
+		t.Parallel()
+		r := newRegistry(t)
+		newCaller(t, e).script(t, "print(1)", "--image", r.name("nothing")).
+			complains(t, 125, "image "+r.name("nothing")+" is not at "+e.Endpoint+" and could not be pulled:", "manifest unknown", "--image")
+	})
+	t.Run("a layer is damaged", func(t *testing.T) {
+		t.Parallel()
+		r := newRegistry(t)
+		r.tiny(t, "damaged", "amd64", map[string]string{"damaged": r.address})
+		blobs, err := filepath.Glob(r.dir + "/*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, blob := range blobs {
+			if err := os.WriteFile(blob, []byte("rubbish"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		newCaller(t, e).script(t, "print(1)", "--image", r.name("damaged")).complains(t, 125, "could not be pulled:", "verif")
+	})
+	t.Run("the name is none", func(t *testing.T) {
+		t.Parallel()
+		newCaller(t, e).script(t, "print(1)", "--image", "No Name").complains(t, 125, "image No Name", "invalid reference format")
+	})
+	t.Run("the network is missing, not the image", func(t *testing.T) {
+		t.Parallel()
+		newCaller(t, e).script(t, "print(1)", "--image", e.Image, "--network", "image-net").complains(t, 125, "network image-net not found")
+	})
+}
+
+// onTerminal runs a script on a terminal and returns what that shows.
+func (c *caller) onTerminal(t *testing.T, flags []string, code string) string {
+	t.Helper()
+	write(t, filepath.Join(c.dir, "job.py"), code)
+	cmd := c.command(t, append(flags, "job.py")...)
+	line := "stty cols 120; exec"
+	for _, arg := range cmd.Args {
+		line += " '" + arg + "'"
+	}
+	cmd.Path = testenv.Require(t, "script")
+	cmd.Args = []string{"script", "--quiet", "--return", "--command", line, "/dev/null"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: %q", err, out)
+	}
+	return string(out)
+}
+
+// TestDockerPullWithCredentials takes those that the docker command has stored.
+func TestDockerPullWithCredentials(t *testing.T) {
+	e := engine(t)
+	auths := func(r *registry) string {
+		return fmt.Sprintf(`{"auths": {%q: {"auth": %q}}}`, r.address, base64.StdEncoding.EncodeToString([]byte("me:secret")))
+	}
+	helper := func(t *testing.T, c *caller, answer string) {
+		t.Helper()
+		write(t, filepath.Join(c.env["HOME"], "bin/docker-credential-test"), "#!/bin/sh\n"+answer)
+		if err := os.Chmod(filepath.Join(c.env["HOME"], "bin/docker-credential-test"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		c.env["PATH"] = filepath.Join(c.env["HOME"], "bin") + ":" + c.env["PATH"]
+	}
+	for name, test := range map[string]struct {
+		store func(*testing.T, *caller, *registry)
+		want  string // of the complaint
+	}{
+		"in the configuration": {func(t *testing.T, c *caller, r *registry) {
+			c.env["DOCKER_CONFIG"] = filepath.Join(c.env["HOME"], "elsewhere")
+			write(t, filepath.Join(c.env["DOCKER_CONFIG"], "config.json"), auths(r))
+		}, "no usable Python 3"},
+		"in a variable": {func(_ *testing.T, c *caller, r *registry) { c.env["DOCKER_AUTH_CONFIG"] = auths(r) }, "no usable Python 3"},
+		"in a helper": {func(t *testing.T, c *caller, r *registry) {
+			c.env["WHO"] = "me"
+			helper(t, c, `echo "{\"ServerURL\": \"$(cat)\", \"Username\": \"$WHO\", \"Secret\": \"secret\"}"`)
+			write(t, filepath.Join(c.env["HOME"], ".docker/config.json"), fmt.Sprintf(`{"credHelpers": {%q: "test"}}`, r.address))
+		}, "no usable Python 3"},
+		"a helper that fails": {func(t *testing.T, c *caller, _ *registry) {
+			helper(t, c, `cat >/dev/null; echo the vault is locked; exit 1`)
+			write(t, filepath.Join(c.env["HOME"], ".docker/config.json"), `{"credsStore": "test"}`)
+		}, "docker-credential-test: "},
+		"none": {func(*testing.T, *caller, *registry) {}, "no basic auth credentials"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRegistry(t)
+			r.user = "me"
+			r.tiny(t, "private", "amd64", map[string]string{"private": r.address})
+			c := newCaller(t, e)
+			test.store(t, c, r)
+			// That it has no Python is what shows that it was pulled.
+			status := 125
+			if test.want == "no usable Python 3" {
+				status = 127
+				unpull(t, e, r.name("private"))
+			}
+			c.script(t, "print(1)", "--image", r.name("private")).complains(t, status, r.name("private"), test.want)
+		})
+	}
+}
