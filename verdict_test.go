@@ -57,7 +57,7 @@ func TestEndsAreToldAsTheyWere(t *testing.T) {
 		{
 			event: "timeout in the queue", err: inQueue, queued: true,
 			kind: KindTimeout, error: "Script timed out after 3s before it began: wait for the cell before.",
-			mark: "⏰ Script timed out after 3s before it began: wait for the cell before.",
+			mark:     "⏰ Script timed out after 3s before it began: wait for the cell before.",
 			warnings: []string{waited},
 		},
 		{
