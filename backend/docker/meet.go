@@ -2,16 +2,13 @@ package docker
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path"
 	"path/filepath"
 	"sync/atomic"
-	"time"
 
 	"github.com/hermes-exec/hermes-exec/internal/guest"
 	"github.com/hermes-exec/hermes-exec/internal/owner"
@@ -22,9 +19,6 @@ const meetingDir = "/run/hermes-exec"
 
 // maxTemp leaves room in the path of a Unix socket, in bytes: the limit is 104 on macOS.
 const maxTemp = 60
-
-// heardWait bounds the wait for what a socket's prover has to say.
-const heardWait = 5 * time.Second
 
 // meeting is a directory that both sides see by a bind mount, where a socket of the host's needs no
 // relay. Whether it works is proved from inside, for the engine may run elsewhere, map users, or have a
@@ -121,7 +115,7 @@ func (m *meeting) listen(ctx context.Context, g *guest.Guest) (*listener, error)
 	l := &listener{Listener: raw, host: filepath.Join(m.host, name), guest: path.Join(meetingDir, name)}
 	err = errors.Join(os.Chmod(ours, 0o600), m.give(g, ours), os.Rename(ours, l.host))
 	if err == nil {
-		err = l.prove(ctx, g)
+		l.release, err = g.Prove(ctx, l)
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -133,6 +127,7 @@ func (m *meeting) listen(ctx context.Context, g *guest.Guest) (*listener, error)
 type listener struct {
 	net.Listener
 	host, guest string
+	release     func() // nil until it is proved
 }
 
 // Addr is what the container dials.
@@ -140,42 +135,12 @@ func (l *listener) Addr() net.Addr { return &net.UnixAddr{Net: "unix", Name: l.g
 
 // Close ends it and removes the socket.
 func (l *listener) Close() error {
+	if l.release != nil {
+		l.release()
+	}
 	err := l.Listener.Close()
 	if gone := os.Remove(l.host); !errors.Is(gone, os.ErrNotExist) {
 		err = errors.Join(err, gone)
-	}
-	return err
-}
-
-// prove has the container say a nonce there: on another machine the same path may be another socket.
-func (l *listener) prove(ctx context.Context, g *guest.Guest) error {
-	nonce := rand.Text()
-	said := make(chan error, 1)
-	go func() {
-		c, err := l.Accept()
-		if err == nil {
-			err = heard(c, nonce)
-		}
-		said <- err
-	}()
-	err := g.Dial(ctx, "unix", l.guest, []byte(nonce))
-	if err != nil {
-		_ = l.Listener.Close() // so that Accept returns
-	}
-	if heardErr := <-said; err == nil {
-		err = heardErr
-	}
-	return err
-}
-
-func heard(c net.Conn, nonce string) error {
-	defer c.Close() //nolint:errcheck // it was only read
-	if err := c.SetReadDeadline(time.Now().Add(heardWait)); err != nil {
-		return err
-	}
-	got, err := io.ReadAll(io.LimitReader(c, int64(len(nonce))+1))
-	if err == nil && string(got) != nonce {
-		err = errors.New("somebody else called")
 	}
 	return err
 }

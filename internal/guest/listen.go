@@ -54,29 +54,6 @@ func (g *Guest) Listen(ctx context.Context, network, address string) (net.Listen
 	return l, nil
 }
 
-// Dial has the agent connect to an address, write data there and hang up, which shows that what runs
-// in the environment can do so too.
-func (g *Guest) Dial(ctx context.Context, network, address string, data []byte) error {
-	op := fmt.Sprintf("dial %s %s", network, address)
-	t := newTransfer(g)
-	payload := fields.Append(fields.Append(nil, "network", network), "address", address)
-	payload = fields.Append(payload, "data", string(data))
-	if err := g.open(ctx, kindDial, payload, t.register); err != nil {
-		return g.wrap(op, err)
-	}
-	select {
-	case err := <-t.opened:
-		g.forget(t.id)
-		if err != nil {
-			return g.wrap(op, err)
-		}
-		return nil
-	case <-ctx.Done():
-		t.reset(context.Cause(ctx))
-		return g.wrap(op, context.Cause(ctx))
-	}
-}
-
 // NewSocketPath returns a path for a new socket of this environment.
 func (g *Guest) NewSocketPath() string {
 	return path.Join(g.sockets, fmt.Sprintf("s%d.sock", g.socketCount.Add(1)))

@@ -133,16 +133,26 @@ class Listener(Stream):
 
 
 class Dial(Stream):
-    """A call to a place of the host's, which shows that it can be reached from here."""
+    """A call to a socket of the host's, which shows that it can be reached from here. Its name here goes
+    when the host gives the socket up: nobody else can remove what stands on this side."""
 
     def __init__(self, out: Out, stream: int, network: str, address: bytes, data: bytes) -> None:
-        self.closed = True
+        self._path = address if network == "unix" else b""
         try:
             _say(network, address, data)
         except OSError as e:
+            self.closed = True
             out.send(frames.FAILED, stream, frames.failure("dial", e.errno or errno.ETIMEDOUT))
         else:
             out.send(frames.DONE, stream, b"")
+
+    def reset(self) -> None:
+        self.closed = True
+        if self._path:
+            try:
+                os.unlink(self._path)
+            except OSError:
+                pass  # the host was faster
 
 
 def _say(network: str, address: bytes, data: bytes) -> None:
