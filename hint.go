@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hermes-exec/hermes-exec/config"
 	"github.com/hermes-exec/hermes-exec/tool"
@@ -59,14 +58,12 @@ func hint(e evidence) string {
 	return ""
 }
 
-// lazily is an expression that is compiled when it is needed: few runs end with a hint, and every
-// start of the program would pay for it.
-func lazily(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
+// match finds an expression in a text and returns what its groups match, nil if it is not there. The
+// expression is compiled here: few runs fail, and every start of the program would pay for it.
+func match(expr, text string) []string { return regexp.MustCompile(expr).FindStringSubmatch(text) }
 
 // lastLine matches the last line of a traceback.
-var lastLine = lazily(`^([A-Za-z_][\w.]*)(?:: (.*))?$`)
+const lastLine = `^([A-Za-z_][\w.]*)(?:: (.*))?$`
 
 // exception finds the exception that ended a script: the last line of stderr, if a traceback or the
 // place of a syntax error stands before it.
@@ -76,7 +73,7 @@ func exception(stderr string) raised {
 	if i < 0 || !strings.Contains(text[:i+1], "  File \"") {
 		return raised{}
 	}
-	m := lastLine().FindStringSubmatch(strings.TrimRight(text[i+1:], "\r"))
+	m := match(lastLine, strings.TrimRight(text[i+1:], "\r"))
 	if m == nil {
 		return raised{}
 	}
@@ -92,18 +89,19 @@ func silent(e evidence) string {
 		`as in print(terminal("ls")["output"]).`
 }
 
-var (
-	noImport    = lazily(`^cannot import name '([^']+)' from '?hermes_tools\b`)
-	noAttribute = lazily(`^module 'hermes_tools' has no attribute '([^']+)'`)
-	noName      = lazily(`^(?:global )?name '([^']+)' is not defined`)
-	noModule    = lazily(`^No module named '([^']+)'`)
+// What Python says of names that are not there.
+const (
+	noImport    = `^cannot import name '([^']+)' from '?hermes_tools\b`
+	noAttribute = `^module 'hermes_tools' has no attribute '([^']+)'`
+	noName      = `^(?:global )?name '([^']+)' is not defined`
+	noModule    = `^No module named '([^']+)'`
 )
 
 // missingTool: hermes_tools does not have what the script wants of it.
 func missingTool(e evidence, x raised) string {
-	m := noImport().FindStringSubmatch(x.message)
+	m := match(noImport, x.message)
 	if m == nil {
-		m = noAttribute().FindStringSubmatch(x.message)
+		m = match(noAttribute, x.message)
 	}
 	if m == nil {
 		return ""
@@ -117,7 +115,7 @@ func missingTool(e evidence, x raised) string {
 // missingName: a tool or a helper is used without having been imported, or under a name that is
 // nearly right.
 func missingName(e evidence, x raised) string {
-	m := noName().FindStringSubmatch(x.message)
+	m := match(noName, x.message)
 	switch {
 	case x.kind != "NameError" || m == nil:
 		return ""
@@ -136,7 +134,7 @@ func missingName(e evidence, x raised) string {
 
 // missingModule: a module is not there.
 func missingModule(e evidence, x raised) string {
-	m := noModule().FindStringSubmatch(x.message)
+	m := match(noModule, x.message)
 	if x.kind != "ModuleNotFoundError" || m == nil {
 		return ""
 	}
@@ -199,14 +197,14 @@ func failedCall(e evidence, x raised) string {
 }
 
 // textMistakes match what Python says when a dict is treated as a string.
-var textMistakes = lazily(`^(?:'dict' object has no attribute '(?:` +
+const textMistakes = `^(?:'dict' object has no attribute '(?:` +
 	`split|splitlines|strip|lstrip|rstrip|startswith|endswith|lower|upper|replace|find|rfind|index|encode|join|partition|rpartition|count|format|isdigit|title` +
 	`)'|the JSON object must be str, bytes or bytearray, not dict` +
 	`|expected string or bytes-like object(?:, got 'dict')?$` +
 	`|can only concatenate str \(not "dict"\) to str` +
 	`|unsupported operand type\(s\) for \+: '(?:dict' and 'str|str' and 'dict)'` +
 	`|unhashable type: 'slice'|slice\(` +
-	`|(?:write\(\) argument|a bytes-like object is required|sequence item \d+: expected str instance).*\bdict\b)`)
+	`|(?:write\(\) argument|a bytes-like object is required|sequence item \d+: expected str instance).*\bdict\b)`
 
 // resultAsText: the script treats what a tool returned as a string.
 func resultAsText(e evidence, x raised) string {
@@ -215,7 +213,7 @@ func resultAsText(e evidence, x raised) string {
 	default:
 		return ""
 	}
-	if e.made == 0 || !textMistakes().MatchString(x.message) {
+	if e.made == 0 || match(textMistakes, x.message) == nil {
 		return ""
 	}
 	return `Tools return dicts, not strings: take the text out by its key, as in read_file(p)["content"] or terminal(c)["output"].`
@@ -223,12 +221,12 @@ func resultAsText(e evidence, x raised) string {
 
 // noWay matches what programs say when there is no network: Python's own words for an address and for
 // a name, which are those of the C library (glibc, musl), and curl's and git's.
-var noWay = lazily(`(?i)(?:network is unreachable|temporary failure in name resolution|name or service not known|name does not resolve` +
-	`|\[errno -3\] try again|could not resolve host)`)
+const noWay = `(?i)(?:network is unreachable|temporary failure in name resolution|name or service not known|name does not resolve` +
+	`|\[errno -3\] try again|could not resolve host)`
 
 // unreachable: the script wanted a network where there is none.
 func unreachable(e evidence, _ raised) string {
-	if !e.noNetwork || !noWay().MatchString(e.stderr) {
+	if !e.noNetwork || match(noWay, e.stderr) == nil {
 		return ""
 	}
 	return "The environment has no network: --network bridge gives it one. Tools for the web work without."

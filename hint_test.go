@@ -148,7 +148,8 @@ func TestHint(t *testing.T) {
 		},
 		{"no network, with musl", with(failing("socket.gaierror: [Errno -3] Try again"), offline), []string{"--network bridge"}},
 		{
-			"no network, by another program", evidence{
+			"no network, by another program",
+			evidence{
 				status: Failure, kind: KindScript, noNetwork: true,
 				stderr: "fatal: unable to access 'https://example.com/x/': Could not resolve host: example.com\n",
 			},
