@@ -126,6 +126,8 @@ func openBackend(ctx context.Context, o Options) (b backend.Backend, warnings []
 		switch {
 		case err == nil:
 			return b, warnings, nil
+		case errors.Is(err, backend.ErrSetting):
+			return nil, nil, usageError{fmt.Errorf("open environment: %w", err)}
 		case !errors.Is(err, backend.ErrDir):
 			return nil, nil, fmt.Errorf("open environment: %w", err)
 		case o.Settings.Cwd != "":

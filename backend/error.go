@@ -22,6 +22,9 @@ var (
 	// ErrDir means that the working directory that was asked for cannot be one.
 	ErrDir = errors.New("unusable working directory")
 
+	// ErrSetting means that what was asked for is written wrongly: no environment could give it.
+	ErrSetting = errors.New("unusable setting")
+
 	// ErrNoPython means that no Python 3.8 or newer could be started there.
 	ErrNoPython = errors.New("no usable Python 3")
 )

@@ -19,7 +19,7 @@ type Config struct {
 
 	User     string   // USER[:GROUP]; "" is the image's, or the caller where a directory of the host is mounted
 	Volumes  []string // HOST:CONTAINER[:ro] or NAME:CONTAINER[:ro]
-	MountCwd bool     // mount HostDir at /workspace
+	MountCwd bool     // mount HostDir at /workspace, and work there unless Dir says where
 	Network  string   // "none", "bridge" or a name; "" is none
 	Runtime  string
 	Memory   int64   // bytes

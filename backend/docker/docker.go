@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -159,11 +160,15 @@ func (c Config) join(ctx context.Context, e *engine) (*Backend, error) {
 func (b *Backend) enter(ctx context.Context, c Config) (*Backend, error) {
 	b.info.Notes = append(b.info.Notes, c.target()+" at "+b.engine.host, b.meeting.note())
 	dir := c.Dir
-	if c.Strict {
+	switch {
+	case c.Strict:
 		dir = b.info.Scratch
-	}
-	if dir == "" {
+	case dir == "" && c.MountCwd:
+		dir = workspace
+	case dir == "":
 		return b, nil
+	case !path.IsAbs(dir):
+		dir = path.Join(b.info.Dir, dir)
 	}
 	if err := b.Enter(ctx, dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: %w", backend.ErrDir, err), b.Close())

@@ -1,13 +1,17 @@
 package docker
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/docker/docker/api/types/mount"
+
+	"github.com/hermes-exec/hermes-exec/backend"
 )
 
 // workspace is where MountCwd mounts the caller's directory.
@@ -19,7 +23,7 @@ func (c Config) mounts() (list []mount.Mount, hosts bool, err error) {
 	for _, text := range c.Volumes {
 		m, err := parseVolume(text, c.HostDir, c.Env["HOME"])
 		if err != nil {
-			return nil, false, fmt.Errorf("volume %q: %w", text, err)
+			return nil, false, fmt.Errorf("%w: volume %q: %w", backend.ErrSetting, text, err)
 		}
 		list = append(list, m)
 	}
@@ -30,29 +34,28 @@ func (c Config) mounts() (list []mount.Mount, hosts bool, err error) {
 	return list, hosts, nil
 }
 
+// onDrive tells whether a path is one of Windows, such as C:\data.
+func onDrive(name string) bool {
+	return len(name) > 2 && unicode.IsLetter(rune(name[0])) && name[1] == ':' && strings.ContainsRune(`/\`, rune(name[2]))
+}
+
 // parseVolume reads HOST:CONTAINER[:ro] or NAME:CONTAINER[:ro] as docker run -v does, but for a
-// directory of the host that does not exist: that is an error, and not made as root.
+// directory of the host that does not exist: that is an error, and not made as root. Dir is where
+// relative paths lead from.
 func parseVolume(text, dir, home string) (mount.Mount, error) {
-	drive := ""
-	if len(text) > 2 && text[1] == ':' && (text[2] == '\\' || text[2] == '/') {
-		drive, text = text[:2], text[2:] // C:\data:/data
+	letter := ""
+	if onDrive(text) && strings.Count(text, ":") > 1 {
+		letter, text = text[:2], text[2:] // C:\data:/data
 	}
 	parts := strings.Split(text, ":")
 	if len(parts) < 2 || len(parts) > 3 || parts[0] == "" {
-		return mount.Mount{}, fmt.Errorf("want HOST:CONTAINER or HOST:CONTAINER:ro")
+		return mount.Mount{}, errors.New("want HOST:CONTAINER or HOST:CONTAINER:ro")
 	}
-	m := mount.Mount{Type: mount.TypeVolume, Source: drive + parts[0], Target: parts[1]}
+	m := mount.Mount{Source: letter + parts[0], Target: parts[1]}
 	if !path.IsAbs(m.Target) {
 		return mount.Mount{}, fmt.Errorf("%q is no absolute path", m.Target)
 	}
-	switch {
-	case strings.HasPrefix(parts[0], "~/") && home != "":
-		m.Type, m.Source = mount.TypeBind, filepath.Join(home, parts[0][2:])
-	case strings.HasPrefix(parts[0], "."):
-		m.Type, m.Source = mount.TypeBind, filepath.Join(dir, parts[0])
-	case strings.ContainsAny(parts[0], `/\`):
-		m.Type = mount.TypeBind
-	}
+	m.Type, m.Source = source(m.Source, dir, home)
 	if len(parts) == 3 {
 		switch parts[2] {
 		case "ro":
@@ -63,4 +66,18 @@ func parseVolume(text, dir, home string) (mount.Mount, error) {
 		}
 	}
 	return m, nil
+}
+
+// source tells a directory of the host from a volume, which is a name alone.
+func source(text, dir, home string) (mount.Type, string) {
+	switch {
+	case text == "~" || strings.HasPrefix(text, "~/"):
+		return mount.TypeBind, filepath.Join(home, text[1:])
+	case !strings.ContainsAny(text, `/\`) && text != "." && text != "..":
+		return mount.TypeVolume, text
+	case strings.HasPrefix(text, "/"), filepath.IsAbs(text), onDrive(text):
+		return mount.TypeBind, text
+	default:
+		return mount.TypeBind, filepath.Join(dir, text)
+	}
 }
