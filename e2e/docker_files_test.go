@@ -24,7 +24,7 @@ func ownerOf(t *testing.T, name string) (uid, gid uint32) {
 	return stat.Uid, stat.Gid
 }
 
-// TestDockerTools has every tool for files act in the container, with what it does on this machine.
+// B064: TestDockerTools has every tool for files act in the container, with what it does on this machine.
 func TestDockerTools(t *testing.T) {
 	e := engine(t)
 	const code = `

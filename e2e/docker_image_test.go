@@ -76,7 +76,7 @@ func TestDockerImagesWithoutPython(t *testing.T) {
 // TestDockerPull fetches images that the engine does not have.
 func TestDockerPull(t *testing.T) {
 	e := engine(t)
-	t.Run("B051 it is told on a terminal", func(t *testing.T) {
+	t.Run("it is told on a terminal", func(t *testing.T) {
 		t.Parallel()
 		r := newRegistry(t)
 		r.copy(t, e, e.Image, "lab")
