@@ -2,8 +2,7 @@ package e2e
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
+	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
@@ -185,7 +184,7 @@ func refusing(t *testing.T, status int, message string) *proxy {
 // authority is one who certifies engines and their clients.
 type authority struct {
 	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
+	key  ed25519.PrivateKey
 	next int64
 }
 
@@ -205,9 +204,9 @@ func newAuthority(t *testing.T) *authority {
 }
 
 // sign makes a certificate of the template: the authority's own as long as it has none.
-func (a *authority) sign(t *testing.T, template *x509.Certificate) (der []byte, key *ecdsa.PrivateKey) {
+func (a *authority) sign(t *testing.T, template *x509.Certificate) (der []byte, key ed25519.PrivateKey) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
