@@ -134,6 +134,14 @@ func TestDockerDirectories(t *testing.T) {
 			newCaller(t, e).script(t, code, "--image", e.Image, "--cwd", test.dir).complains(t, 2, "working directory", test.want)
 		})
 	}
+	t.Run("P211 the caller's is not there unless it is asked for", func(t *testing.T) {
+		t.Parallel()
+		c := newCaller(t, e)
+		c.script(t, "import os; print(os.path.exists('/workspace'))", "--image", e.Image).prints(t, "False\n")
+		write(t, filepath.Join(c.dir, "data.csv"), "1,2\n")
+		write(t, filepath.Join(c.env["HERMES_HOME"], "config.yaml"), "terminal: {docker_mount_cwd_to_workspace: true}\n")
+		c.script(t, "print(open('data.csv').read(), end='')", "--image", e.Image).prints(t, "1,2\n")
+	})
 	t.Run("the image's that nobody may write to", func(t *testing.T) {
 		t.Parallel()
 		image := changed(t, e, "unwritable", "WORKDIR /usr")

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// B065: TestDockerSecrets looks for the values of variables, while a script has them, where other users
+// B065, P215: TestDockerSecrets looks for the values of variables, while a script has them, where other users
 // of this machine and of the engine can see them.
 func TestDockerSecrets(t *testing.T) {
 	set, forwarded, asked := rand.Text(), rand.Text(), rand.Text()
