@@ -151,7 +151,7 @@ func (c Config) join(ctx context.Context, e *engine) (*Backend, error) {
 		return nil, err
 	}
 	if p, ok := b.link.(*execProcess); ok {
-		p.pid = b.PID
+		p.pid.Store(int64(b.PID()))
 	}
 	return b.enter(ctx, c)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -29,7 +30,7 @@ type execProcess struct {
 	user      string
 	python    string
 	id        string
-	pid       func() int // of the agent, as the container counts; nil until it has greeted
+	pid       atomic.Int64 // of the agent, as the container counts; 0 until it has greeted
 
 	once   sync.Once
 	closed error
@@ -148,14 +149,15 @@ func (p *execProcess) disposed() error { return p.closed }
 
 // kill ends an agent that does not by itself. Its supervisors notice, and end what they watch.
 func (p *execProcess) kill() error {
-	if p.pid == nil {
+	pid := p.pid.Load()
+	if pid == 0 {
 		return errors.New("the guest agent in " + p.container + " did not end")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), execWait)
 	defer cancel()
 	const code = "import os,sys; os.kill(int(sys.argv[1]), 9)"
 	r, err := p.engine.ContainerExecCreate(ctx, p.container, container.ExecOptions{
-		User: p.user, Cmd: []string{p.python, "-I", "-S", "-c", code, strconv.Itoa(p.pid())},
+		User: p.user, Cmd: []string{p.python, "-I", "-S", "-c", code, strconv.FormatInt(pid, 10)},
 	})
 	if err == nil {
 		err = p.engine.ContainerExecStart(ctx, r.ID, container.ExecStartOptions{Detach: true})
