@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,6 +39,12 @@ func (l *loader) host(s *Settings) {
 	user, host, port, err := splitHost(s.SSH.Host)
 	if err != nil {
 		return
+	}
+	if s.Backend == "ssh" && host == "" {
+		l.errs.Errors = append(l.errs.Errors, &ValueError{
+			Key: "terminal.backend", Value: s.Backend, Origin: l.loaded.Origin("terminal.backend"),
+			Err: errors.New("the backend ssh needs a host: --host [USER@]HOST[:PORT]"),
+		})
 	}
 	origin := l.loaded.Origin("terminal.ssh_host")
 	s.SSH.Host = host

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Target is the URL of the environment that the settings name, for the opener of its scheme. Dir is the
@@ -21,12 +22,47 @@ func (s Settings) Target(dir string) *url.URL {
 	if set("python", s.Python); s.Python == "" && s.Mode == Strict {
 		set("python", s.StrictPython)
 	}
-	if s.Backend != "docker" {
-		return &url.URL{Scheme: s.Backend, Path: filepath.ToSlash(dir), OmitHost: true, RawQuery: query.Encode()}
+	u := &url.URL{Scheme: s.Backend}
+	switch s.Backend {
+	case "docker":
+		set("dir", dir)
+		maps.Copy(query, s.Docker.query())
+		u.Opaque = (&url.URL{Path: s.Docker.made()}).EscapedPath()
+	case "ssh":
+		set("dir", dir)
+		maps.Copy(query, s.SSH.query())
+		u.Host, u.User = s.SSH.address()
+	default:
+		u.Path, u.OmitHost = filepath.ToSlash(dir), true
 	}
-	set("dir", dir)
-	maps.Copy(query, s.Docker.query())
-	return &url.URL{Scheme: s.Backend, Opaque: (&url.URL{Path: s.Docker.made()}).EscapedPath(), RawQuery: query.Encode()}
+	u.RawQuery = query.Encode()
+	return u
+}
+
+// address is the host as a URL has it.
+func (c SSH) address() (host string, user *url.Userinfo) {
+	host = c.Host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]" // an IPv6 address
+	}
+	if c.Port != 0 {
+		host += ":" + strconv.Itoa(c.Port)
+	}
+	if c.User != "" {
+		user = url.User(c.User)
+	}
+	return host, user
+}
+
+// query is how the host is reached.
+func (c SSH) query() url.Values {
+	query := url.Values{}
+	for key, value := range map[string]string{"key": c.Key, "host_key_checking": c.HostKeyChecking, "spool": c.Spool} {
+		if value != "" {
+			query.Set(key, value)
+		}
+	}
+	return query
 }
 
 // made is the image that a container is made from; one that is entered was made already.

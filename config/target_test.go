@@ -34,6 +34,18 @@ func TestTarget(t *testing.T) {
 			"/work", "docker:ghcr.example/me/lab:2?cpus=0.5&dir=%2Fwork&memory=6291456&mode=project&mount_cwd=true&network=bridge&pids=9" +
 				"&python=%2Fusr%2Fbin%2Fpython3&runtime=runsc&user=1%3A2&volume=%2Fa%3A%2Fa&volume=b%3A%2Fb%3Aro",
 		},
+		"ssh": {
+			func(s *config.Settings) { s.Backend, s.SSH.Host = "ssh", "gpu1" },
+			"", "ssh://gpu1?host_key_checking=yes&mode=project&spool=agent",
+		},
+		"ssh with all": {
+			func(s *config.Settings) {
+				s.Backend, s.Python = "ssh", "/opt/py/bin/python3"
+				s.SSH = config.SSH{Host: "fe80::1", User: "me", Port: 2222, Key: "/home/me/k", HostKeyChecking: "accept-new", Spool: "sftp"}
+			},
+			"/srv/app", "ssh://me@[fe80::1]:2222?dir=%2Fsrv%2Fapp&host_key_checking=accept-new&key=%2Fhome%2Fme%2Fk&mode=project" +
+				"&python=%2Fopt%2Fpy%2Fbin%2Fpython3&spool=sftp",
+		},
 		"container": {
 			func(s *config.Settings) { s.Backend, s.Docker.Container, s.Docker.User = "docker", "web-1", "www" },
 			"", "docker:?container=web-1&mode=project&user=www",

@@ -9,6 +9,8 @@ import (
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/backend/docker"
 	"github.com/hermes-exec/hermes-exec/backend/local"
+	"github.com/hermes-exec/hermes-exec/backend/ssh"
+	"github.com/hermes-exec/hermes-exec/internal/sshclient"
 )
 
 // Host is what backends may know of the machine that they are opened from.
@@ -17,8 +19,26 @@ type Host struct {
 	Dir string            // the caller's working directory
 	Log *slog.Logger      // nil: silent
 
-	// Progress is told of what takes time, such as pulling an image; nil: nobody wants to know.
+	// Shared is what several of these may use together; nil: nothing.
+	Shared *Shared
+
+	// Prompt asks the user for passphrases and passwords; nil: nobody can be asked.
+	Prompt func(question string, echo bool) (string, error)
+
+	// Progress is told of what takes time, such as pulling an image, and "" when that is over; nil: nobody
+	// wants to know.
 	Progress func(text string)
+}
+
+// Shared is what environments of one process have in common: connections to hosts. Its zero value is
+// ready, and it is safe for concurrent use.
+type Shared struct{ pool sshclient.Pool }
+
+func (h Host) pool() *sshclient.Pool {
+	if h.Shared == nil {
+		return nil
+	}
+	return &h.Shared.pool
 }
 
 // Openers returns every backend by its URL scheme.
@@ -26,6 +46,7 @@ func Openers(h Host) map[string]backend.Opener {
 	return map[string]backend.Opener{
 		"local":  local.Opener(h.Env, h.Dir),
 		"docker": docker.Opener(docker.Host{Env: h.Env, Dir: h.Dir, Progress: h.Progress, Log: h.Log}),
+		"ssh":    ssh.Opener(ssh.Host{Env: h.Env, Pool: h.pool(), Prompt: h.Prompt, Log: h.Log}),
 	}
 }
 

@@ -46,6 +46,9 @@ func (a *app) settingFlags() []cli.Flag {
 		flags = append(flags, &cli.GenericFlag{Name: f.name, Usage: f.usage, Value: &setting{f.name, &a.settings}})
 	}
 	flags = append(flags, a.containerFlags()...)
+	flags = append(flags, &cli.GenericFlag{
+		Name: "host", Usage: "ssh: run on `[USER@]HOST[:PORT]`, or on a host that ~/.ssh/config names", Value: &setting{"host", &a.settings},
+	})
 	return append(
 		flags,
 		&cli.StringFlag{Name: "config", Usage: "read `FILE` instead of $HERMES_HOME/config.yaml"},

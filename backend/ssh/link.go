@@ -1,0 +1,123 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hermes-exec/hermes-exec/internal/guest"
+	"github.com/hermes-exec/hermes-exec/internal/keep"
+	"github.com/hermes-exec/hermes-exec/internal/sshclient"
+)
+
+// statusWait bounds how long the end of the agent's stream waits for its exit status.
+const statusWait = time.Second
+
+var _ guest.Link = (*link)(nil)
+
+// link is the stdio of an agent on a session channel. Closing the channel ends the agent's stdin, and
+// that ends the agent: sshd itself ends nothing.
+type link struct {
+	*sshclient.Channel
+	stderr keep.Last
+	read   chan struct{} // closed when stderr is read to its end
+
+	again func(ctx context.Context) (*sshclient.Channel, error) // opens another channel
+	pid   atomic.Int64                                          // of the agent; 0 until it has greeted
+	once  sync.Once
+}
+
+// start runs an interpreter as the agent.
+func start(ctx context.Context, pool *sshclient.Pool, o sshclient.Options, python string) (*link, error) {
+	if strings.ContainsAny(python, "'\"\\!$`\n") {
+		return nil, fmt.Errorf("the interpreter %q: login shells do not agree on such a name", python)
+	}
+	channel, err := pool.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := channel.Exec(command(python)); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the guest agent: %w", err), channel.Close())
+	}
+	l := &link{Channel: channel, read: make(chan struct{})}
+	l.again = func(ctx context.Context) (*sshclient.Channel, error) { return pool.Open(ctx, o) }
+	go func() {
+		defer close(l.read)
+		_, _ = io.Copy(&l.stderr, channel.Stderr())
+	}()
+	return l, nil
+}
+
+// command is the line for the user's login shell, whichever that is: all of them pass a word in single
+// quotes on as it is.
+func command(python string) string {
+	argv := guest.Argv(python)
+	last := len(argv) - 1
+	return `exec /bin/sh -c 'exec "` + argv[0] + `" ` + strings.Join(argv[1:last], " ") + ` "` + argv[last] + `"'`
+}
+
+// Close lets go of the channel. An agent that does not end with it is killed: its supervisors notice, and
+// end what they watch. Where the host cannot be reached its lease does that.
+func (l *link) Close() error {
+	l.once.Do(func() {
+		_ = l.CloseWrite()
+		pid := l.pid.Load()
+		stopped := pid != 0 && !wait(l.Exited())
+		_ = l.Channel.Close()
+		if stopped {
+			l.kill(pid)
+		}
+	})
+	return nil
+}
+
+// killWait bounds what it takes to kill an agent.
+const killWait = 5 * time.Second
+
+func (l *link) kill(pid int64) {
+	ctx, cancel := context.WithTimeout(context.Background(), killWait)
+	defer cancel()
+	channel, err := l.again(ctx)
+	if err != nil {
+		return
+	}
+	defer channel.Close() //nolint:errcheck // it has done what it could
+	if err := channel.Exec(fmt.Sprintf("exec /bin/sh -c 'kill -9 %d'", pid)); err != nil {
+		return
+	}
+	select {
+	case <-channel.Exited():
+	case <-ctx.Done():
+	}
+}
+
+// said is the end of what was printed on stderr.
+func (l *link) said() string {
+	wait(l.read)
+	return l.stderr.String()
+}
+
+// exitStatus is the status that the agent ended with, or −1.
+func (l *link) exitStatus() int {
+	if !wait(l.Exited()) {
+		return -1
+	}
+	return l.Status()
+}
+
+// wait waits for what comes with the end of the agent.
+func wait(done <-chan struct{}) bool {
+	timer := time.NewTimer(statusWait)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

@@ -1,0 +1,208 @@
+// Package ssh is the environment on another machine, as its user finds it when he logs in.
+//
+// Nothing is installed there. One session channel carries the guest agent's stdio, and all else goes
+// over that; where sshd forwards Unix sockets, tool calls come over channels of their own.
+package ssh
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/closing"
+	"github.com/hermes-exec/hermes-exec/internal/guest"
+	"github.com/hermes-exec/hermes-exec/internal/sshclient"
+)
+
+// lease is how long the agent outlives a host that is silent: a network that is gone tells nobody.
+const lease = 60 * time.Second
+
+var _ backend.Backend = (*Backend)(nil)
+
+// Backend is an opened remote host.
+type Backend struct {
+	*guest.Guest
+	link    *link
+	info    backend.Info
+	forward string // why sockets are not forwarded; "" when they are
+	opened  closing.Set
+	log     *slog.Logger
+}
+
+// Host is what the backend may know of the machine that it is opened from.
+type Host struct {
+	Env    map[string]string // the caller's variables
+	Pool   *sshclient.Pool   // shares connections; nil: one of its own
+	Prompt sshclient.Prompt  // asks for passphrases and passwords; nil: nobody can be asked
+	Log    *slog.Logger      // nil: silent
+}
+
+// Opener returns an Opener for URLs of the scheme ssh.
+func Opener(h Host) backend.Opener {
+	return func(ctx context.Context, u *url.URL) (backend.Backend, error) {
+		cfg, err := ParseURL(u)
+		if err != nil {
+			return nil, err
+		}
+		b, err := Open(ctx, cfg, h)
+		if err != nil {
+			return nil, err // not b: a nil *Backend is no nil Backend
+		}
+		return b, nil
+	}
+}
+
+// Open logs in and starts the agent with the first interpreter that can carry it.
+func Open(ctx context.Context, cfg Config, h Host) (*Backend, error) {
+	if h.Log == nil {
+		h.Log = slog.New(slog.DiscardHandler)
+	}
+	if h.Pool == nil {
+		h.Pool = &sshclient.Pool{}
+	}
+	o := sshclient.Options{
+		Host: cfg.Host, User: cfg.User, Port: cfg.Port, Key: cfg.Key, AcceptNew: cfg.AcceptNew, Env: h.Env, Prompt: h.Prompt,
+	}
+	b, err := cfg.boot(ctx, h.Pool, o)
+	if err == nil {
+		b.log = h.Log
+		err = b.settle(ctx, cfg)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, wrap("open "+cfg.Host, err)
+	}
+	return b, nil
+}
+
+// interpreters are those to try.
+func (c Config) interpreters() []string {
+	if c.Python != "" {
+		return []string{c.Python}
+	}
+	return []string{"python3", "python"}
+}
+
+// boot starts each interpreter in turn until one carries the agent.
+func (c Config) boot(ctx context.Context, pool *sshclient.Pool, o sshclient.Options) (*Backend, error) {
+	var tried []string
+	for _, python := range c.interpreters() {
+		l, err := start(ctx, pool, o, python)
+		if err != nil {
+			return nil, err
+		}
+		target := l.Conn.Host.String()
+		g, err := guest.Open(ctx, l, guest.Options{Name: "ssh", Target: target, Lease: lease, Diagnose: l.said})
+		if err == nil {
+			l.pid.Store(int64(g.PID()))
+			return &Backend{Guest: g, link: l, info: g.Info()}, nil
+		}
+		if ctx.Err() != nil || !unfit(err, l) {
+			return nil, err
+		}
+		tried = append(tried, python+": "+plainly(err))
+	}
+	return nil, fmt.Errorf("%w on %s: %s; install Python 3.8 or newer there, or name one with --python",
+		backend.ErrNoPython, c.Host, strings.Join(tried, "; "))
+}
+
+// unfit tells whether an agent did not start because of the interpreter: there is none, or it is too
+// old.
+func unfit(err error, l *link) bool {
+	if refused := (*guest.RefusedError)(nil); errors.As(err, &refused) {
+		return !refused.Environment()
+	}
+	return errors.Is(err, guest.ErrNoGreeting) && slices.Contains([]int{126, 127}, l.exitStatus())
+}
+
+// plainly is why an interpreter cannot be used, without what everybody knows.
+func plainly(err error) string {
+	if refused := (*guest.RefusedError)(nil); errors.As(err, &refused) {
+		return refused.Reason
+	}
+	return strings.TrimPrefix(err.Error(), "start the guest agent: "+guest.ErrNoGreeting.Error()+": ")
+}
+
+// settle finds out what there is beside the agent, and enters the working directory.
+func (b *Backend) settle(ctx context.Context, cfg Config) error {
+	conn := b.link.Conn
+	b.info.Notes = append(b.info.Notes, "configuration read by "+conn.Host.Source)
+	dir := cfg.Dir
+	switch {
+	case cfg.Strict:
+		dir = b.info.Scratch
+	case dir == "~" || strings.HasPrefix(dir, "~/"):
+		dir = path.Join(b.info.Env["HOME"], dir[1:])
+	case dir != "" && !path.IsAbs(dir):
+		dir = path.Join(b.info.Dir, dir) // where one is after logging in
+	}
+	if dir != "" {
+		if err := b.Enter(ctx, dir); err != nil {
+			return errors.Join(fmt.Errorf("%w: %w", backend.ErrDir, err), b.Close())
+		}
+		b.info.Dir = dir
+	}
+	var work sync.WaitGroup
+	login := ""
+	work.Go(func() { login = b.loginPath(ctx) })
+	b.proveForward(ctx)
+	work.Wait()
+	if login != "" {
+		b.info.Env = maps.Clone(b.info.Env)
+		b.info.Env["PATH"] = login
+	}
+	return nil
+}
+
+// loginWait bounds how long the login shell may take: its files may wait for something.
+const loginWait = 5 * time.Second
+
+// loginPath asks the login shell for its PATH, which often has more than that of a command. It is "" where
+// the shell does not say.
+func (b *Backend) loginPath(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, loginWait)
+	defer cancel()
+	mark := rand.Text()
+	var out bytes.Buffer
+	cmd := backend.Cmd{
+		Args: []string{cmp.Or(b.info.Env["SHELL"], "/bin/sh"), "-l", "-c", "echo " + mark + "; printenv PATH"},
+		Dir:  b.info.Scratch, Env: b.info.Env, Stdout: &out, Keep: &backend.Keep{Head: maxLogin, Tail: maxLogin},
+	}
+	if _, err := backend.Run(ctx, b.Guest, cmd, nil); err != nil {
+		b.log.DebugContext(ctx, "ssh: ask the login shell for its PATH", "error", err)
+		return ""
+	}
+	_, said, _ := strings.Cut(out.String(), mark+"\n")
+	path, _, _ := strings.Cut(said, "\n")
+	return path
+}
+
+// maxLogin is how much of what a login shell prints is looked at, in bytes, at the beginning and at the
+// end.
+const maxLogin = 1 << 16
+
+// Info describes the host.
+func (b *Backend) Info() backend.Info { return b.info }
+
+// Close ends everything there and lets go of the connection.
+func (b *Backend) Close() error {
+	return errors.Join(b.opened.Close(), b.Guest.Close())
+}
+
+func wrap(op string, err error) error {
+	return &backend.Error{Backend: "ssh", Op: op, Err: err}
+}

@@ -1,0 +1,89 @@
+package sshclient
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// Channel is one session channel on a shared connection: the stdio of one command.
+type Channel struct {
+	ssh.Channel
+	Conn *Conn
+
+	exited chan struct{} // closed when the command has ended, or the channel has
+	status int           // valid afterwards
+	leave  func()        // the connection
+	once   sync.Once
+}
+
+// newChannel is bounded by ctx: a connection may have frozen.
+func newChannel(ctx context.Context, c *Conn) (*Channel, error) {
+	type opened struct {
+		channel  ssh.Channel
+		requests <-chan *ssh.Request
+		err      error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		channel, requests, err := c.OpenChannel("session", nil)
+		done <- opened{channel, requests, err}
+	}()
+	select {
+	case o := <-done:
+		if o.err != nil {
+			return nil, o.err
+		}
+		ch := &Channel{Channel: o.channel, Conn: c, exited: make(chan struct{}), status: -1}
+		go ch.listen(o.requests)
+		return ch, nil
+	case <-ctx.Done():
+		go func() {
+			if o := <-done; o.err == nil {
+				go ssh.DiscardRequests(o.requests)
+				_ = o.channel.Close()
+			}
+		}()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Exec starts a command. It does not wait for the host's word on that, which costs a round trip: a
+// command that is refused has ended at once.
+func (c *Channel) Exec(command string) error {
+	if _, err := c.SendRequest("exec", false, ssh.Marshal(struct{ Command string }{command})); err != nil {
+		return fmt.Errorf("run a command on %s: %w", c.Conn.Host, err)
+	}
+	return nil
+}
+
+// listen takes what the host tells of the command.
+func (c *Channel) listen(requests <-chan *ssh.Request) {
+	defer close(c.exited)
+	for r := range requests {
+		var exit struct{ Status uint32 }
+		if r.Type == "exit-status" && ssh.Unmarshal(r.Payload, &exit) == nil {
+			c.status = int(exit.Status)
+		}
+		if r.WantReply {
+			_ = r.Reply(false, nil)
+		}
+	}
+}
+
+// Exited is closed when the command has ended, or the channel has.
+func (c *Channel) Exited() <-chan struct{} { return c.exited }
+
+// Status is the command's exit status, −1 if none was delivered. Valid after Exited.
+func (c *Channel) Status() int { return c.status }
+
+// Close closes the channel, and the connection if nobody else uses it.
+func (c *Channel) Close() error {
+	c.once.Do(func() {
+		_ = c.Channel.Close() // that it has ended already is no failure
+		c.leave()
+	})
+	return nil
+}
