@@ -4,14 +4,12 @@ package backendtest
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/internal/guest"
-	"github.com/hermes-exec/hermes-exec/internal/keep"
 )
 
 // PipeConfig says how to open a Pipe.
@@ -35,15 +33,14 @@ func Pipe(ctx context.Context, cfg PipeConfig) (*guest.Guest, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.WaitDelay = 10 * time.Second
 	l := &pipeLink{cmd: cmd}
-	cmd.Stderr = &l.stderr
-	if err := l.start(); err != nil {
+	if err := l.Start(cmd); err != nil {
 		return nil, err
 	}
 	var link guest.Link = l
 	if cfg.Wrap != nil {
 		link = cfg.Wrap(link)
 	}
-	opt := guest.Options{Name: "pipe", Target: cfg.Python, Lease: cfg.Lease, Diagnose: l.stderr.String}
+	opt := guest.Options{Name: "pipe", Target: cfg.Python, Lease: cfg.Lease, Diagnose: l.Said}
 	return guest.Open(ctx, link, opt)
 }
 
@@ -53,37 +50,16 @@ const pipeKill = 6 * time.Second
 
 // pipeLink is the agent's stdio.
 type pipeLink struct {
-	cmd           *exec.Cmd
-	stdin, stdout *os.File
-	stderr        keep.Last
-	once          sync.Once
-}
+	guest.Pipes
 
-func (l *pipeLink) start() error {
-	theirIn, ourIn, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	ourOut, theirOut, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	l.stdin, l.stdout = ourIn, ourOut
-	l.cmd.Stdin, l.cmd.Stdout = theirIn, theirOut
-	err = l.cmd.Start()
-	_ = theirIn.Close()
-	_ = theirOut.Close()
-	return err
+	cmd  *exec.Cmd
+	once sync.Once
 }
-
-func (l *pipeLink) Read(p []byte) (int, error)  { return l.stdout.Read(p) }
-func (l *pipeLink) Write(p []byte) (int, error) { return l.stdin.Write(p) }
-func (l *pipeLink) CloseWrite() error           { return l.stdin.Close() }
 
 func (l *pipeLink) Close() error {
 	l.once.Do(func() {
-		_ = l.stdin.Close()
-		_ = l.stdout.Close()
+		_ = l.CloseRead()
+		_ = l.CloseWrite()
 		late := time.AfterFunc(pipeKill, func() { _ = l.cmd.Process.Kill() })
 		defer late.Stop()
 		_ = l.cmd.Wait()

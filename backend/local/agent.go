@@ -5,7 +5,6 @@ package local
 import (
 	"context"
 	"errors"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/guest"
-	"github.com/hermes-exec/hermes-exec/internal/keep"
 )
 
 // supervisorsWait bounds the wait for the supervisors after the agent is gone. They hold the agent's
@@ -55,11 +53,10 @@ func boot(ctx context.Context, cfg Config, python string, library func() string)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.WaitDelay = supervisorsWait
 	l := &link{cmd: cmd}
-	cmd.Stderr = &l.stderr
-	if err := l.start(); err != nil {
+	if err := l.Start(cmd); err != nil {
 		return nil, backend.Exhausted(err)
 	}
-	opt := guest.Options{Name: "local", Target: cfg.Dir, Library: library(), Diagnose: l.stderr.String}
+	opt := guest.Options{Name: "local", Target: cfg.Dir, Library: library(), Diagnose: l.Said}
 	g, err := guest.Open(ctx, l, opt)
 	if err != nil {
 		return nil, err
@@ -81,37 +78,13 @@ func agentEnv(env map[string]string) []string {
 	return list
 }
 
-// link is the agent's stdio over two pipes.
+// link is the agent's stdio.
 type link struct {
-	cmd    *exec.Cmd
-	stdin  *os.File
-	stdout *os.File
-	stderr keep.Last
-	once   sync.Once
-}
+	guest.Pipes
 
-func (l *link) start() error {
-	theirIn, ourIn, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	ourOut, theirOut, err := os.Pipe()
-	if err != nil {
-		return errors.Join(err, theirIn.Close(), ourIn.Close())
-	}
-	defer theirIn.Close()
-	defer theirOut.Close()
-	l.stdin, l.stdout = ourIn, ourOut
-	l.cmd.Stdin, l.cmd.Stdout = theirIn, theirOut
-	if err := l.cmd.Start(); err != nil {
-		return errors.Join(err, ourIn.Close(), ourOut.Close())
-	}
-	return nil
+	cmd  *exec.Cmd
+	once sync.Once
 }
-
-func (l *link) Read(p []byte) (int, error)  { return l.stdout.Read(p) }
-func (l *link) Write(p []byte) (int, error) { return l.stdin.Write(p) }
-func (l *link) CloseWrite() error           { return l.stdin.Close() }
 
 // orderly tells whether the agent has ended by itself, and so everything that it had started. It is
 // valid when the link is closed.
@@ -120,11 +93,10 @@ func (l *link) orderly() bool { return l.cmd.ProcessState != nil && l.cmd.Proces
 // Close kills the agent, if it still lives, and waits for it and for its supervisors.
 func (l *link) Close() error {
 	l.once.Do(func() {
-		_ = l.stdin.Close()
+		_ = l.CloseWrite()
 		// The group, for the interpreter may be a shell script that waits for another process.
 		_ = syscall.Kill(-l.cmd.Process.Pid, syscall.SIGKILL)
 		_ = l.cmd.Wait()
-		_ = l.stdout.Close()
 	})
 	return nil
 }
