@@ -15,16 +15,31 @@ import (
 // floodMB is how much the flooding script prints.
 const floodMB = 100
 
-// floodRows measures how fast a script can print, and what that costs hermes-exec in memory. The
-// script times its own writing: the start of programs is no part of it.
+// flood is a pair of rows: how fast a script can print, and what that costs hermes-exec in memory. The
+// script times its own writing, and leaves the rate in a file: the start of programs is no part of it.
+type flood struct {
+	name, memory string                // of the rows
+	product      func(mb int) []string // the command that prints so much
+	floor        []string
+	rate         string // the file
+}
+
+// floodRows measures a flood in each output format.
 func floodRows(ctx context.Context, s setup) ([]row, error) {
-	flood, err := s.script("flood.py")
+	script, err := s.script("flood.py")
 	if err != nil {
 		return nil, err
 	}
+	rate := filepath.Join(s.temp, "rate")
 	var rows []row
 	for _, format := range []string{"json", "text"} {
-		r, err := s.floodRow(ctx, flood, format)
+		r, err := flood{
+			name: fmt.Sprintf("%d MB of stdout, %s", floodMB, format), memory: "its growth of memory, " + format, rate: rate,
+			product: func(mb int) []string {
+				return []string{s.product, "run", "--quiet", "--output", format, "--python", s.python, script, "--", strconv.Itoa(mb), rate}
+			},
+			floor: floorArgs("read", s.python, script, strconv.Itoa(floodMB), rate),
+		}.rows(ctx)
 		if err != nil {
 			return rows, err
 		}
@@ -33,35 +48,30 @@ func floodRows(ctx context.Context, s setup) ([]row, error) {
 	return rows, nil
 }
 
-// floodRow measures one output format.
-func (s setup) floodRow(ctx context.Context, flood, format string) ([]row, error) {
-	rate := filepath.Join(s.temp, "rate")
-	run := func(mb int) []string {
-		return []string{s.product, "run", "--quiet", "--output", format, "--python", s.python, flood, "--", strconv.Itoa(mb), rate}
-	}
+// rows measures both.
+func (f flood) rows(ctx context.Context) ([]row, error) {
 	var products, floors []float64
 	var quietest, loudest int64
 	for range 5 {
-		little, _, err := rated(ctx, rate, run(0))
+		little, _, err := rated(ctx, f.rate, f.product(0))
 		if err != nil {
 			return nil, err
 		}
-		peak, mbps, err := rated(ctx, rate, run(floodMB))
+		peak, mbps, err := rated(ctx, f.rate, f.product(floodMB))
 		if err != nil {
 			return nil, err
 		}
 		quietest, loudest = max(quietest, little), max(loudest, peak)
 		products = append(products, mbps)
-		_, mbps, err = rated(ctx, rate, floorArgs("read", s.python, flood, strconv.Itoa(floodMB), rate))
-		if err != nil {
+		if _, mbps, err = rated(ctx, f.rate, f.floor); err != nil {
 			return nil, err
 		}
 		floors = append(floors, mbps)
 	}
 	growth := float64(loudest-quietest) / 1e6
 	return []row{
-		newRow(fmt.Sprintf("%d MB of stdout, %s", floodMB, format), "MB/s", median(products), median(floors), ratioAtLeast(0.8)),
-		newRow("its growth of memory, "+format, "MB", growth, 0, atMost(8)),
+		newRow(f.name, "MB/s", median(products), median(floors), ratioAtLeast(0.8)),
+		newRow(f.memory, "MB", growth, 0, atMost(8)),
 	}, nil
 }
 

@@ -15,7 +15,8 @@ import (
 )
 
 // beFloor is this program in the place of hermes-exec: the same work with nothing around it. The
-// arguments are the interpreter, the script and the script's arguments.
+// arguments are the interpreter, the script and the script's arguments; of a container they are the
+// engine's socket and a file that describes it.
 func beFloor(ctx context.Context, name string, args []string, out io.Writer) error {
 	if len(args) < 2 {
 		return fmt.Errorf("floor %s: arguments are missing", name)
@@ -29,6 +30,8 @@ func beFloor(ctx context.Context, name string, args []string, out io.Writer) err
 		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 		cmd.Stdout = counter{}
 		return cmd.Run()
+	case "container":
+		return beContainer(ctx, args[0], args[1], out)
 	case "embed":
 		return embedCalls(ctx, args, out)
 	default:

@@ -37,6 +37,7 @@ func groups() []group {
 		{"flood", true, floodRows},
 		{"search", false, searchRows},
 		{"session", false, sessionRows},
+		{"docker", false, dockerRows},
 	}
 }
 

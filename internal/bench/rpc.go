@@ -74,36 +74,51 @@ func serveRPC(ctx context.Context, s setup, network string) (*transport.Stream, 
 // callRPC runs a script that calls the product over each of channels, and the floor at a path, and
 // prints the medians.
 func (s setup) callRPC(ctx context.Context, script, floor string, channels ...map[string]string) ([]row, error) {
-	name, err := s.script(script)
+	files, err := rpcFiles(script)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.script("rpc_stub_loader.py"); err != nil {
-		return nil, err
-	}
-	stub, err := python.Stub()
-	if err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(filepath.Join(s.temp, "rpc_stub.py"), stub, 0o600); err != nil {
-		return nil, err
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(s.temp, name), data, 0o600); err != nil {
+			return nil, err
+		}
 	}
 	given, err := json.Marshal(channels)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, s.python, name, floor)
+	cmd := exec.CommandContext(ctx, s.python, filepath.Join(s.temp, script), floor)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(given), os.Stderr
 	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", script, err)
 	}
+	return printedRows(string(out))
+}
+
+// rpcFiles are a script that calls tools, and what has to lie beside it.
+func rpcFiles(script string) (map[string][]byte, error) {
+	stub, err := python.Stub()
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{"rpc_stub.py": stub}
+	for _, name := range []string{script, "rpc_stub_loader.py"} {
+		if files[name], err = scripts.ReadFile("scripts/" + name); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// printedRows are the rows that a script has printed.
+func printedRows(out string) ([]row, error) {
 	var rows []row
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		var r row
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			return nil, fmt.Errorf("%s: %w", script, err)
+			return nil, fmt.Errorf("a script printed %q: %w", line, err)
 		}
 		rows = append(rows, newRow(r.Name, r.Unit, r.Product, r.Floor, r.Goal))
 	}

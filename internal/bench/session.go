@@ -117,9 +117,12 @@ func each(n int, f func() error) sample {
 	}
 }
 
-// bareKernel is the least that keeps state: an interpreter that executes lines and answers each.
+// lineKernel is the least that keeps state: an interpreter that executes lines and answers each.
+const lineKernel = "import sys\nfor line in sys.stdin: exec(line); sys.stdout.flush()"
+
+// bareKernel starts one.
 func bareKernel(ctx context.Context, python string) (cell, stop func() error, err error) {
-	cmd := exec.CommandContext(ctx, python, "-c", "import sys\nfor line in sys.stdin: exec(line); sys.stdout.flush()")
+	cmd := exec.CommandContext(ctx, python, "-c", lineKernel)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, nil, err
@@ -128,15 +131,19 @@ func bareKernel(ctx context.Context, python string) (cell, stop func() error, er
 	if err != nil {
 		return nil, nil, err
 	}
+	return lineCell(in, out, "print(1)"), func() error { return errors.Join(in.Close(), cmd.Wait()) }, cmd.Start()
+}
+
+// lineCell executes a line that prints one.
+func lineCell(in io.Writer, out io.Reader, line string) func() error {
 	lines := bufio.NewReader(out)
-	cell = func() error {
-		if _, err := io.WriteString(in, "print(1)\n"); err != nil {
+	return func() error {
+		if _, err := io.WriteString(in, line+"\n"); err != nil {
 			return err
 		}
 		_, err := lines.ReadString('\n')
 		return err
 	}
-	return cell, func() error { return errors.Join(in.Close(), cmd.Wait()) }, cmd.Start()
 }
 
 // weigh sums up the memory of a kernel and of the agent, in MB. Between them is a supervisor, a fork

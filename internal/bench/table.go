@@ -141,22 +141,33 @@ func writeJSON(name string, rows []row) error {
 // sample measures some operations and returns the time of each.
 type sample func() ([]time.Duration, error)
 
-// interleave runs product and floor in turns, a block each, and returns the medians of the times of
-// one operation. What disturbs the machine for longer than a block disturbs both.
+// interleave runs product and floor in turns and returns the medians of the times of one operation.
 func interleave(blocks int, product, floor sample) (p, f time.Duration, err error) {
-	var ps, fs []time.Duration
-	for range blocks {
-		more, err := product()
-		if err != nil {
-			return 0, 0, fmt.Errorf("product: %w", err)
-		}
-		ps = append(ps, more...)
-		if more, err = floor(); err != nil {
-			return 0, 0, fmt.Errorf("floor: %w", err)
-		}
-		fs = append(fs, more...)
+	medians, err := inTurns(blocks, product, floor)
+	if err != nil {
+		return 0, 0, err
 	}
-	return median(ps), median(fs), nil
+	return medians[0], medians[1], nil
+}
+
+// inTurns runs samples in turns, a block each, and returns the median of each. What disturbs the machine
+// for longer than a block disturbs all.
+func inTurns(blocks int, samples ...sample) ([]time.Duration, error) {
+	times := make([][]time.Duration, len(samples))
+	for range blocks {
+		for i, take := range samples {
+			more, err := take()
+			if err != nil {
+				return nil, err
+			}
+			times[i] = append(times[i], more...)
+		}
+	}
+	var medians []time.Duration
+	for _, list := range times {
+		medians = append(medians, median(list))
+	}
+	return medians, nil
 }
 
 // median returns the middle of values, which must not be empty.

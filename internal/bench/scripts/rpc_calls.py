@@ -5,32 +5,12 @@ product's duties: one line of JSON out, one line back, parsed.
 """
 import json
 import os
-import socket
 import sys
 import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from rpc_stub_loader import interleave, row, stub  # noqa: E402
-
-
-def bare(path):
-    """Returns a function that sends an object and returns the answer."""
-    sock = socket.socket(socket.AF_UNIX)
-    sock.connect(path)
-
-    def call(value):
-        sock.sendall(json.dumps(value).encode() + b"\n")
-        data = sock.recv(65536)
-        if data[-1:] != b"\n":
-            parts = [data]
-            while data[-1:] != b"\n":
-                data = sock.recv(1 << 20)
-                parts.append(data)
-            data = b"".join(parts)
-        return json.loads(data)
-
-    return call
+from rpc_stub_loader import bare_socket, interleave, row, stub  # noqa: E402
 
 
 def threads(n, make, calls):
@@ -56,7 +36,7 @@ def threads(n, make, calls):
 
 def main():
     uds, tcp = [stub(channel) for channel in json.load(sys.stdin)]
-    floor = bare(sys.argv[1])
+    floor = bare_socket(sys.argv[1])
     for size, name, goal, blocks, calls in (
         (100, "100 B", "≤ 1.5 ×", 40, 100),
         (10_000, "10 KB", "≤ 1.25 ×", 30, 50),
@@ -72,7 +52,7 @@ def main():
         times = [], []
         for _ in range(5):
             times[0].append(threads(n, lambda: lambda: uds("pause", {}), calls))
-            times[1].append(threads(n, lambda: (lambda call: lambda: call({"pause": 1}))(bare(sys.argv[1])), calls))
+            times[1].append(threads(n, lambda: (lambda call: lambda: call({"pause": 1}))(bare_socket(sys.argv[1])), calls))
         row("%d threads × %d calls of a 10 ms tool" % (n, calls), "ms", 1000, [sorted(t)[2] for t in times], "≤ 1.25 ×")
 
 

@@ -1,6 +1,8 @@
 """What the scripts of tool calls share."""
 import json
 import os
+import select
+import socket
 import sys
 import time
 
@@ -13,6 +15,54 @@ def stub(channel):
     for name in channel:
         del os.environ[name]
     return module._call
+
+
+def bare_socket(path):
+    """Returns a function that sends an object to a bare echo and returns the answer."""
+    sock = socket.socket(socket.AF_UNIX)
+    sock.connect(path)
+
+    def call(value):
+        sock.sendall(json.dumps(value).encode() + b"\n")
+        data = sock.recv(65536)
+        if data[-1:] != b"\n":
+            parts = [data]
+            while data[-1:] != b"\n":
+                data = sock.recv(1 << 20)
+                parts.append(data)
+            data = b"".join(parts)
+        return json.loads(data)
+
+    return call
+
+
+def bare_spool(folder):
+    """Returns a function that sends an object through a bare spool and returns the answer."""
+    bell = os.path.join(folder, "out", "wake")
+    os.mkfifo(bell)
+    fd = os.open(bell, os.O_RDWR | os.O_NONBLOCK)
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    count = 0
+
+    def call(value):
+        nonlocal count
+        count += 1
+        name = "%d" % count
+        temp = os.path.join(folder, "in", "." + name)
+        with open(temp, "w") as f:
+            f.write(json.dumps(value))
+        os.rename(temp, os.path.join(folder, "in", name))
+        answer = os.path.join(folder, "out", name)
+        while not poll.poll(1000) or not os.path.exists(answer):
+            pass
+        os.read(fd, 100)
+        with open(answer) as f:
+            got = json.load(f)
+        os.unlink(answer)
+        return got
+
+    return call
 
 
 def interleave(a, b, blocks, calls):
