@@ -2,6 +2,7 @@
 package all
 
 import (
+	"context"
 	"log/slog"
 	"maps"
 	"slices"
@@ -23,7 +24,7 @@ type Host struct {
 	Shared *Shared
 
 	// Prompt asks the user for passphrases and passwords; nil: nobody can be asked.
-	Prompt func(question string, echo bool) (string, error)
+	Prompt func(ctx context.Context, question string, echo bool) (string, error)
 
 	// Progress is told of what takes time, such as pulling an image, and "" when that is over; nil: nobody
 	// wants to know.

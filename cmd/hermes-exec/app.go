@@ -33,6 +33,7 @@ type app struct {
 
 	settings []config.Flag // flags that are settings, in the order in which they were given
 	spills   []string      // what --spill names
+	shared   all.Shared    // what environments have in common
 	logFile  *logfile.File
 	log      *slog.Logger
 }

@@ -17,8 +17,10 @@ func (a *app) options(loaded *config.Loaded, progress func(text string)) hermes.
 		Warnings: loaded.Settings.Warnings,
 		Environ:  a.environ,
 		Dir:      a.dir,
-		Openers:  all.Openers(all.Host{Env: a.environ, Dir: a.dir, Log: a.log, Progress: progress}),
-		Log:      a.log,
+		Openers: all.Openers(all.Host{
+			Env: a.environ, Dir: a.dir, Log: a.log, Shared: &a.shared, Prompt: asker(), Progress: progress,
+		}),
+		Log: a.log,
 	}
 }
 

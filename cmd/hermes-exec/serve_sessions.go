@@ -49,7 +49,7 @@ func (a *app) serveSessions(c *cli.Context) error {
 	return server.Serve(ctx, server.Config{
 		Place: place, Version: identity(), Idle: c.Duration("idle"), Inside: c.Bool("inside"), Temp: []string{os.TempDir()},
 		Openers: func(c server.Caller) map[string]backend.Opener {
-			return all.Openers(all.Host{Env: c.Env, Dir: c.Dir, Log: c.Log, Progress: c.Progress})
+			return all.Openers(all.Host{Env: c.Env, Dir: c.Dir, Log: c.Log, Shared: &a.shared, Progress: c.Progress})
 		},
 		Log: func(level slog.Level) *slog.Logger {
 			return slog.New(slog.NewTextHandler(a.logFile, &slog.HandlerOptions{Level: level}))

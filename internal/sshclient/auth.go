@@ -23,7 +23,8 @@ const attempts = 3
 type keyring struct {
 	host    *Host
 	options Options
-	agent   net.Conn // nil: none answers
+	agent   net.Conn                                         // nil: none answers
+	prompt  func(question string, echo bool) (string, error) // nil: nobody can be asked
 	keys    []ssh.Signer
 	offered []string // what they are, for messages
 	missing []string // why others are not among them
@@ -33,6 +34,9 @@ type keyring struct {
 // the agent has, the agent's others, and the configuration's files.
 func newKeyring(ctx context.Context, h *Host, o Options) (*keyring, error) {
 	r := &keyring{host: h, options: o}
+	if o.Prompt != nil {
+		r.prompt = func(question string, echo bool) (string, error) { return o.Prompt(ctx, question, echo) }
+	}
 	if o.Key != "" {
 		if err := r.addFile(o.expand(o.Key, h)); err != nil {
 			return nil, fmt.Errorf("key %s: %w", o.Key, err)
@@ -152,13 +156,13 @@ func certify(file string, key ssh.Signer) ssh.Signer {
 
 // locked is a key whose passphrase is asked for when the host accepts it.
 func (r *keyring) locked(name string, text []byte, public ssh.PublicKey) (ssh.Signer, error) {
-	if r.options.Prompt == nil {
+	if r.prompt == nil {
 		return nil, errors.New("it is encrypted and nobody can be asked for its passphrase here: add it to an agent (ssh-add), or run in a terminal")
 	}
 	if public == nil {
 		public = r.beside(name)
 	}
-	k := &lockedKey{name: name, text: text, public: public, prompt: r.options.Prompt}
+	k := &lockedKey{name: name, text: text, public: public, prompt: r.prompt}
 	if public == nil {
 		key, err := k.open() // an old format, which tells nothing without it
 		return key, err
@@ -184,7 +188,7 @@ type lockedKey struct {
 	name   string
 	text   []byte
 	public ssh.PublicKey
-	prompt Prompt
+	prompt func(question string, echo bool) (string, error)
 
 	once sync.Once
 	key  ssh.AlgorithmSigner
@@ -236,7 +240,7 @@ func (r *keyring) methods() []ssh.AuthMethod {
 	if len(r.keys) > 0 {
 		list = append(list, ssh.PublicKeys(r.keys...))
 	}
-	if r.options.Prompt == nil {
+	if r.prompt == nil {
 		return list
 	}
 	answer := func(_, instruction string, questions []string, echos []bool) ([]string, error) {
@@ -245,7 +249,7 @@ func (r *keyring) methods() []ssh.AuthMethod {
 			if i == 0 && instruction != "" {
 				q = instruction + "\n" + q
 			}
-			text, err := r.options.Prompt(fmt.Sprintf("(%s) %s", r.host, q), echos[i])
+			text, err := r.prompt(fmt.Sprintf("(%s) %s", r.host, q), echos[i])
 			if err != nil {
 				return nil, err
 			}
@@ -253,7 +257,7 @@ func (r *keyring) methods() []ssh.AuthMethod {
 		}
 		return answers, nil
 	}
-	password := func() (string, error) { return r.options.Prompt("password of "+r.host.String()+": ", false) }
+	password := func() (string, error) { return r.prompt("password of "+r.host.String()+": ", false) }
 	return append(
 		list,
 		ssh.RetryableAuthMethod(ssh.KeyboardInteractive(answer), attempts),

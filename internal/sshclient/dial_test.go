@@ -166,7 +166,7 @@ func TestKeys(t *testing.T) {
 			r.user(t, "id_ed25519", "secret")
 			answers := []string{"wrong", "secret"}
 			return func(o *Options) {
-				o.Prompt = func(string, bool) (string, error) {
+				o.Prompt = func(context.Context, string, bool) (string, error) {
 					answer := answers[0]
 					answers = answers[1:]
 					return answer, nil
@@ -176,7 +176,7 @@ func TestKeys(t *testing.T) {
 		"a password": {func(_ *testing.T, r *rig) func(*Options) {
 			r.password = "open sesame"
 			return func(o *Options) {
-				o.Prompt = func(string, bool) (string, error) { return "open sesame", nil }
+				o.Prompt = func(context.Context, string, bool) (string, error) { return "open sesame", nil }
 			}
 		}, ""},
 		"a password, and nobody to ask": {func(_ *testing.T, r *rig) func(*Options) {

@@ -7,6 +7,7 @@ package sshclient
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -31,8 +32,8 @@ type Options struct {
 }
 
 // Prompt asks the user a question and returns the answer. Echo says that it may be shown while it is
-// typed.
-type Prompt func(question string, echo bool) (string, error)
+// typed. It returns when ctx ends.
+type Prompt func(ctx context.Context, question string, echo bool) (string, error)
 
 // Host is what the configuration says of a host.
 type Host struct {
