@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hermes-exec/hermes-exec/internal/owner"
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
 func TestDead(t *testing.T) {
@@ -44,6 +45,23 @@ func TestDead(t *testing.T) {
 				t.Errorf("%v: dead is %v, want %v", test.mark, got, test.dead)
 			}
 		})
+	}
+}
+
+// A process that has ended is dead before anybody has waited for it.
+func TestDeadNotWaitedFor(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the facts that prove a death are told on Linux alone")
+	}
+	child := exec.Command("true")
+	if err := child.Start(); err != nil {
+		t.Skip(err)
+	}
+	mark := owner.Self()
+	mark.PID, mark.Start = child.Process.Pid, "-"
+	testenv.Eventually(t, "it is dead", mark.Dead)
+	if err := child.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 
