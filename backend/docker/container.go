@@ -205,13 +205,32 @@ func (s *spec) startOnce(ctx context.Context, e *engine, progress func(string)) 
 // removeWait bounds the removal of a container.
 const removeWait = 10 * time.Second
 
-// remove kills and removes a container. One that is gone, or going, is no error.
+// remove kills and removes a container. One that is gone is no error.
 func (e *engine) remove(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, removeWait)
 	defer cancel()
 	err := e.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	if err == nil || errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
+	switch {
+	case err == nil || errdefs.IsNotFound(err):
 		return nil
+	case errdefs.IsConflict(err): // it is being removed
+		return e.awaitRemoval(id)
 	}
 	return fmt.Errorf("remove container %.12s: %w", id, e.explain(err))
+}
+
+// awaitRemoval waits until a container is gone that removes itself.
+func (e *engine) awaitRemoval(id string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), removeWait)
+	defer cancel()
+	removed, failed := e.ContainerWait(ctx, id, container.WaitConditionRemoved)
+	select {
+	case <-removed:
+		return nil
+	case err := <-failed:
+		if errdefs.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("wait for the removal of container %.12s: %w", id, e.explain(err))
+	}
 }

@@ -41,7 +41,7 @@ type mainProcess struct {
 	engine *engine
 	id     string
 
-	gone   chan struct{} // closed when the container is, or when nobody can tell any more
+	ended  chan struct{} // closed when the container has, or when nobody can tell any more
 	status container.WaitResponse
 	err    error // why status is none
 
@@ -52,7 +52,7 @@ type mainProcess struct {
 // attach takes hold of the stdio of a container that is not started yet, and of its end: a container
 // that removes itself leaves nothing to ask.
 func attach(ctx context.Context, e *engine, id string) (*mainProcess, error) {
-	p := &mainProcess{engine: e, id: id, gone: make(chan struct{})}
+	p := &mainProcess{engine: e, id: id, ended: make(chan struct{})}
 	ctx, cancel, stop := outliving(ctx)
 	defer stop()
 	conn, err := e.ContainerAttach(ctx, id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
@@ -60,19 +60,19 @@ func attach(ctx context.Context, e *engine, id string) (*mainProcess, error) {
 		cancel()
 		return nil, err
 	}
-	removed, failed := e.ContainerWait(ctx, id, container.WaitConditionRemoved)
+	exited, failed := e.ContainerWait(ctx, id, container.WaitConditionNextExit)
 	p.open(conn, cancel)
-	p.work.Go(func() { p.listen(removed, failed) })
+	p.work.Go(func() { p.listen(exited, failed) })
 	return p, nil
 }
 
 // listen waits for the container's end, and then for that of its output.
-func (p *mainProcess) listen(removed <-chan container.WaitResponse, failed <-chan error) {
+func (p *mainProcess) listen(exited <-chan container.WaitResponse, failed <-chan error) {
 	select {
-	case p.status = <-removed:
+	case p.status = <-exited:
 	case p.err = <-failed:
 	}
-	close(p.gone)
+	close(p.ended)
 	if p.err == nil {
 		p.drain()
 	}
@@ -105,26 +105,21 @@ func (p *mainProcess) fate() error {
 // killed is the status of a container that was, or whose agent was.
 const killed = 128 + int(backend.Kill)
 
-// outOfMemory asks for what the engine remembers of the container's end, in its order.
+// outOfMemory asks for what the engine remembers of the container's end.
 func (p *mainProcess) outOfMemory() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), fateWait)
 	defer cancel()
 	happened, failed := p.engine.Events(ctx, events.ListOptions{Since: "1", Filters: filters.NewArgs(
-		filters.Arg("container", p.id), filters.Arg("event", string(events.ActionOOM)),
-		filters.Arg("event", string(events.ActionDie)), filters.Arg("event", string(events.ActionDestroy)),
+		filters.Arg("container", p.id), filters.Arg("event", string(events.ActionOOM)), filters.Arg("event", string(events.ActionDie)),
 	)})
-	var oom, died int64
+	var oom int64
 	for {
 		select {
 		case m := <-happened:
-			switch m.Action {
-			case events.ActionOOM:
-				oom = m.TimeNano
-			case events.ActionDie:
-				died = m.TimeNano
-			case events.ActionDestroy:
-				return oom != 0 && died-oom < int64(oomBefore)
+			if m.Action == events.ActionDie {
+				return oom != 0 && m.TimeNano-oom < int64(oomBefore)
 			}
+			oom = m.TimeNano
 		case <-failed:
 			return false
 		}
@@ -134,7 +129,7 @@ func (p *mainProcess) outOfMemory() bool {
 // exitStatus is the status that the container ended with.
 func (p *mainProcess) exitStatus(context.Context) int {
 	p.await(fateWait)
-	if isDone(p.gone) && p.err == nil {
+	if isDone(p.ended) && p.err == nil {
 		return int(p.status.StatusCode)
 	}
 	return -1
@@ -147,10 +142,10 @@ func (p *mainProcess) Close() error {
 		if p.over() {
 			p.await(removeWait)
 		}
-		if !isDone(p.gone) || p.err != nil {
-			if p.closed = p.engine.remove(context.Background(), p.id); p.closed == nil {
-				p.await(removeWait)
-			}
+		if isDone(p.ended) && p.err == nil {
+			p.closed = p.engine.awaitRemoval(p.id)
+		} else {
+			p.closed = p.engine.remove(context.Background(), p.id)
 		}
 		p.letGo()
 	})
@@ -159,10 +154,10 @@ func (p *mainProcess) Close() error {
 
 func (p *mainProcess) disposed() error { return p.closed }
 
-// await waits for the container to be gone.
+// await waits for the container to have ended.
 func (p *mainProcess) await(limit time.Duration) {
 	select {
-	case <-p.gone:
+	case <-p.ended:
 	case <-time.After(limit):
 	}
 }
