@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -305,6 +306,19 @@ func TestDockerEngineFails(t *testing.T) {
 		c.script(t, "print('here')", "--image", e.Image, "--timeout", "1s").
 			complains(t, 124, "Script timed out after 1s before it began", "no answer yet from the engine at "+c.env["DOCKER_HOST"])
 	})
+	id := e.Container(t, e.Image)
+	for path, where := range map[string]string{
+		"/containers/create$": "--image=" + e.Image, "/attach$": "--image=" + e.Image, "/containers/.*/start$": "--image=" + e.Image,
+		"/exec$": "--container=" + id, "/exec/.*/start$": "--container=" + id,
+	} {
+		t.Run("an engine that never answers "+path, func(t *testing.T) {
+			t.Parallel()
+			c := newCaller(t, e)
+			c.env["DOCKER_HOST"] = stuck(t, e, regexp.MustCompile(path)).host
+			c.script(t, "print('here')", where, "--timeout", "3s").
+				complains(t, 124, "Script timed out after 3s before it began", "no answer yet from the engine at "+c.env["DOCKER_HOST"])
+		})
+	}
 	t.Run("an engine that never answers in TLS", func(t *testing.T) {
 		t.Parallel()
 		c := newCaller(t, e)

@@ -16,6 +16,7 @@ import (
 	"net/http/httputil"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -134,9 +135,30 @@ func hangUp(c net.Conn) { _ = c.Close() }
 // claiming is an engine that says that it speaks another version of the API, and understands it.
 func claiming(t *testing.T, e testenv.Engine, version string) *proxy {
 	t.Helper()
+	return answering(t, listenTCP(t), reverse(t, e, version))
+}
+
+// stuck is an engine that never answers a request with such a path.
+func stuck(t *testing.T, e testenv.Engine, path *regexp.Regexp) *proxy {
+	t.Helper()
+	others := reverse(t, e, e.Docker(t, "version", "--format", "{{.Server.APIVersion}}"))
+	return answering(t, listenTCP(t), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !path.MatchString(r.URL.Path) {
+			others.ServeHTTP(w, r)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body) // else nobody notices that the caller has gone
+		<-r.Context().Done()
+	}))
+}
+
+// reverse hands requests to the engine, and answers back that are of another version.
+func reverse(t *testing.T, e testenv.Engine, version string) http.Handler {
+	t.Helper()
 	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return dialEngine(e) }}
 	spoken := e.Docker(t, "version", "--format", "{{.Server.APIVersion}}")
-	reverse := &httputil.ReverseProxy{
+	t.Cleanup(transport.CloseIdleConnections)
+	return &httputil.ReverseProxy{
 		Transport: transport,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host = "http", "engine"
@@ -149,23 +171,28 @@ func claiming(t *testing.T, e testenv.Engine, version string) *proxy {
 			return nil
 		},
 	}
-	p := answering(t, listenTCP(t), reverse)
-	t.Cleanup(transport.CloseIdleConnections)
-	return p
 }
 
-// answering is an engine at l that answers as h does.
+// answering is an engine at l that answers as h does. Its requests end with the test, those that became
+// streams too.
 func answering(t *testing.T, l net.Listener, h http.Handler) *proxy {
 	t.Helper()
 	p := &proxy{host: hostOf(l)}
-	s := &http.Server{ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p.dialled.Add(1)
-		h.ServeHTTP(w, r)
-	})}
+	life, end := context.WithCancel(context.WithoutCancel(t.Context()))
 	var work sync.WaitGroup
+	s := &http.Server{ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		work.Add(1)
+		defer work.Done()
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(life, cancel)()
+		p.dialled.Add(1)
+		h.ServeHTTP(w, r.WithContext(ctx))
+	})}
 	work.Go(func() { _ = s.Serve(l) })
 	t.Cleanup(func() {
 		_ = s.Close()
+		end()
 		work.Wait()
 	})
 	return p

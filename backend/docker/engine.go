@@ -88,14 +88,24 @@ func (e *engine) dialling(p endpoint) client.Opt {
 			if err == nil && p.tls != nil {
 				conn, err = secure(ctx, conn, p.tls, addr)
 			}
-			if err != nil {
+			switch {
+			case err != nil:
 				e.undialled.Store(&err)
+			case ctx.Value(boundKey{}) != nil:
+				context.AfterFunc(ctx, func() { _ = conn.Close() })
 			}
 			return conn, err
 		}
 		return nil
 	}
 }
+
+// boundKey marks a context with which the connection ends that is made under it.
+type boundKey struct{}
+
+// bound is the context of a request whose connection becomes a stream. The client waits for the answer to
+// that without an eye on the context.
+func bound(ctx context.Context) context.Context { return context.WithValue(ctx, boundKey{}, true) }
 
 // secure speaks TLS on a connection to addr.
 func secure(ctx context.Context, conn net.Conn, cfg *tls.Config, addr string) (net.Conn, error) {

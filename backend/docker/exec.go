@@ -51,7 +51,7 @@ func (c Config) execute(ctx context.Context, e *engine, interpreter string) (*ex
 	p.id = r.ID
 	ctx, cancel, stop := outliving(ctx)
 	defer stop()
-	conn, err := e.ContainerExecAttach(ctx, p.id, container.ExecAttachOptions{})
+	conn, err := e.ContainerExecAttach(bound(ctx), p.id, container.ExecAttachOptions{})
 	if err != nil {
 		cancel()
 		return nil, e.explain(err)

@@ -55,7 +55,7 @@ func attach(ctx context.Context, e *engine, id string) (*mainProcess, error) {
 	p := &mainProcess{engine: e, id: id, ended: make(chan struct{})}
 	ctx, cancel, stop := outliving(ctx)
 	defer stop()
-	conn, err := e.ContainerAttach(ctx, id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+	conn, err := e.ContainerAttach(bound(ctx), id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
 		cancel()
 		return nil, err
