@@ -14,7 +14,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/hermes-exec/hermes-exec"
 	"github.com/hermes-exec/hermes-exec/internal/owner"
@@ -113,10 +112,9 @@ func (u *user) gone(t *testing.T) {
 
 // call is a call of the command that is under way.
 type call struct {
-	cmd     *exec.Cmd
-	stderr  bytes.Buffer
-	started time.Time
-	read    chan struct{} // closed when all events were read
+	cmd    *exec.Cmd
+	stderr bytes.Buffer
+	read   chan struct{} // closed when all events were read
 
 	mu      sync.Mutex
 	printed strings.Builder // by the script, so far
@@ -126,8 +124,7 @@ type call struct {
 // ended is what a call came to.
 type ended struct {
 	hermes.Result
-	status int           // of the command
-	took   time.Duration // from its start to its end
+	status int // of the command
 	stderr string
 }
 
@@ -138,7 +135,7 @@ func (u *user) start(t *testing.T, code string, flags ...string) *call {
 	if !slices.Contains(flags, "--container") {
 		args = append(args, "--image", u.image)
 	}
-	c := &call{cmd: u.command(t, append(args, "-")...), started: time.Now(), read: make(chan struct{})}
+	c := &call{cmd: u.command(t, append(args, "-")...), read: make(chan struct{})}
 	c.cmd.Stdin, c.cmd.Stderr = strings.NewReader(code), &c.stderr
 	out, err := c.cmd.StdoutPipe()
 	if err == nil {
@@ -214,7 +211,7 @@ func (c *call) wait(t *testing.T) ended {
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	e := ended{status: c.cmd.ProcessState.ExitCode(), took: time.Since(c.started), stderr: c.stderr.String()}
+	e := ended{status: c.cmd.ProcessState.ExitCode(), stderr: c.stderr.String()}
 	if c.result == nil {
 		t.Fatalf("no result: %v, %s", err, e.stderr)
 	}

@@ -59,18 +59,25 @@ print(subprocess.run([sys.executable, "-c", "x = b'x' * (1 << 30)"]).returncode)
 	})
 }
 
-// ours finds the pids of the agent and of its supervisors, by what they were started as.
+// ours finds the pids of the agent and of its supervisors, by what they were started as, and visitors
+// those of a process that somebody else has started there.
 const ours = `
 import os, time
 
-def ours():
+def started_as(command):
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open("/proc/%s/cmdline" % pid) as f:
-                if f.read().startswith("python3\0-I\0-S\0-c\0import sys;exec("):
+                if f.read().startswith(command.replace(" ", "\0")):
                     yield int(pid)
         except OSError:
             pass
+
+def ours():
+    return started_as("python3 -I -S -c import")
+
+def visitors():
+    return started_as("python3 -u")
 
 def score(pid, mode="r"):
     return open("/proc/%d/oom_score_adj" % pid, mode)
@@ -86,13 +93,13 @@ func TestDockerOutOfMemoryOfOurs(t *testing.T) {
 				u := newUser(t)
 				c := u.start(t, ours+`
 print("ready", flush=True)
-while score(`+pick+`).read() != "1000\n":
+while score(`+pick+`).read() != "1000\n" or any(visitors()):
     time.sleep(0.01)
 `+hungry, flags...)
 				c.until(t, "ready")
 				// Who runs the script has no right to choose the victim.
 				u.Docker(t, "run", "--rm", "--user", "0", "--network", "none", "--pid", "container:"+u.container(t), u.Image,
-					"python3", "-c", ours+`score(`+pick+`, "w").write("1000")`)
+					"python3", "-u", "-c", ours+`score(`+pick+`, "w").write("1000")`)
 				r := c.wait(t)
 				if r.ErrorKind != hermes.KindOOM || r.Error != "Script was killed: out of memory." || !strings.Contains(r.Output, "before") {
 					t.Errorf("status %d, %s: %q, output %q", r.status, r.ErrorKind, r.Error, r.Output)

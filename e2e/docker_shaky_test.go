@@ -1,0 +1,176 @@
+package e2e
+
+import (
+	"bytes"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
+)
+
+// shaky is a way to the engine that breaks in the way that a test wants.
+type shaky struct {
+	host string // as DOCKER_HOST takes it
+
+	engine           testenv.Engine
+	network, address string
+	work             sync.WaitGroup
+
+	mu       sync.Mutex
+	listener net.Listener
+	lines    map[*line]struct{}
+	flows    chan struct{} // closed unless it is frozen
+	holds    bool          // the end of an attached stream is not passed on to the client
+}
+
+// line is one connection through it.
+type line struct {
+	client, engine net.Conn
+	attach         bool // it carries the stdio of a container or of an exec
+}
+
+// newShaky returns a way that works, at a Unix socket, where the engine counts as one of this machine,
+// or at a TCP port, where it does not.
+func newShaky(t *testing.T, network string) *shaky {
+	t.Helper()
+	s := &shaky{engine: testenv.Docker(t), network: network, address: "127.0.0.1:0", lines: map[*line]struct{}{}, flows: make(chan struct{})}
+	close(s.flows)
+	if network == "unix" {
+		s.address = testenv.TempDir(t) + "/docker.sock"
+	}
+	s.restore(t)
+	s.address = s.listener.Addr().String()
+	s.host = network + "://" + s.address
+	t.Cleanup(func() {
+		s.thaw()
+		s.cut()
+		s.work.Wait()
+	})
+	return s
+}
+
+// restore lets the engine be reached again.
+func (s *shaky) restore(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen(s.network, s.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.listener = l
+	s.work.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s.work.Go(func() { s.carry(c) })
+		}
+	})
+}
+
+// cut breaks every connection and refuses new ones, as an engine does that ends.
+func (s *shaky) cut() {
+	_ = s.listener.Close()
+	s.each(func(l *line) { l.close() })
+}
+
+// cutAttached breaks the connections that carry somebody's stdio.
+func (s *shaky) cutAttached() {
+	s.each(func(l *line) {
+		if l.attach {
+			l.close()
+		}
+	})
+}
+
+// freeze lets nothing pass any more and breaks nothing, as a network does that lost its way.
+func (s *shaky) freeze() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flows = make(chan struct{})
+}
+
+func (s *shaky) thaw() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.flows:
+	default:
+		close(s.flows)
+	}
+}
+
+// hold keeps attached connections open that the engine has ended.
+func (s *shaky) hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holds = true
+}
+
+func (s *shaky) each(do func(*line)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for l := range s.lines {
+		do(l)
+	}
+}
+
+// carry passes on what comes in both directions.
+func (s *shaky) carry(client net.Conn) {
+	engine, err := dialEngine(s.engine)
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	l := &line{client: client, engine: engine}
+	defer l.close()
+	s.mu.Lock()
+	s.lines[l] = struct{}{}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.lines, l)
+		s.mu.Unlock()
+	}()
+	var work sync.WaitGroup
+	work.Go(func() {
+		s.pass(engine, client, func(data []byte) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			request, _, _ := bytes.Cut(data, []byte(" HTTP/"))
+			l.attach = l.attach || bytes.Contains(request, []byte("/attach?")) || bytes.Contains(request, []byte("/exec/")) && bytes.HasSuffix(request, []byte("/start"))
+		})
+		if half, ok := engine.(interface{ CloseWrite() error }); ok {
+			_ = half.CloseWrite()
+		}
+	})
+	s.pass(client, engine, func([]byte) {})
+	s.mu.Lock()
+	held := l.attach && s.holds
+	s.mu.Unlock()
+	if !held {
+		_ = client.Close()
+	}
+	work.Wait()
+}
+
+func (s *shaky) pass(to, from net.Conn, look func([]byte)) {
+	buf := make([]byte, 1<<15)
+	for {
+		n, err := from.Read(buf)
+		look(buf[:n])
+		s.mu.Lock()
+		flows := s.flows
+		s.mu.Unlock()
+		<-flows
+		if _, failed := to.Write(buf[:n]); failed != nil || err != nil {
+			return
+		}
+	}
+}
+
+func (l *line) close() {
+	_ = l.client.Close()
+	_ = l.engine.Close()
+}
