@@ -15,9 +15,12 @@ import (
 	"github.com/hermes-exec/hermes-exec/python"
 )
 
-// maxAge is the age at which the library of another version is removed. A process of that
-// version may still run and load the rest of it.
-const maxAge = 30 * 24 * time.Hour
+// unusedFor is how long a library was not used that is removed: one of another version, of which a
+// process may still run and load the rest of it.
+const unusedFor = 30 * 24 * time.Hour
+
+// usedEvery is how often a use is written down, as the directory's time.
+const usedEvery = 24 * time.Hour
 
 // library puts the guest library into the caller's cache, where interpreters keep its bytecode:
 // compiling it takes half the time of a start. The code is compared with what it should be each time,
@@ -33,12 +36,13 @@ func library(env map[string]string) (string, error) {
 	}
 	dir := filepath.Join(cache, name)
 	if intact(dir, files) {
+		keepUsed(dir)
 		return dir, nil
 	}
 	if err := install(cache, dir, files); err != nil {
 		return "", err
 	}
-	removeOld(cache)
+	removeUnused(cache)
 	if !intact(dir, files) {
 		return "", fmt.Errorf("%s does not hold what was put there", dir)
 	}
@@ -126,14 +130,21 @@ func install(cache, dir string, files map[string][]byte) error {
 // forget removes a library that no interpreter could load: its bytecode may be damaged.
 func forget(dir string) { _ = os.RemoveAll(dir) }
 
-// removeOld removes libraries by age: nothing tells when one was last used.
-func removeOld(cache string) {
+// keepUsed writes down that a library is used.
+func keepUsed(dir string) {
+	if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > usedEvery {
+		_ = os.Chtimes(dir, time.Time{}, time.Now()) // else it is installed again one day
+	}
+}
+
+// removeUnused removes libraries that nobody has used for long.
+func removeUnused(cache string) {
 	entries, err := os.ReadDir(cache)
 	if err != nil {
 		return
 	}
 	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > maxAge {
+		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > unusedFor {
 			_ = os.RemoveAll(filepath.Join(cache, entry.Name()))
 		}
 	}

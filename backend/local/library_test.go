@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend/local"
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
@@ -43,6 +44,49 @@ func TestDamagedLibrary(t *testing.T) {
 				t.Errorf("the start after that uses %s, not what is kept in %s", used, kept)
 			}
 		})
+	}
+}
+
+// TestUnusedLibraries: one version's library goes when nobody has used it for a month, whenever it was
+// installed.
+func TestUnusedLibraries(t *testing.T) {
+	t.Parallel()
+	env := environ()
+	env["HERMES_HOME"] = t.TempDir()
+	used := libraryOf(t, env)
+	month := 30 * 24 * time.Hour
+	age := func(dir string, by time.Duration) {
+		t.Helper()
+		if err := os.Chtimes(dir, time.Time{}, time.Now().Add(-by)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	age(used, month+time.Hour)
+	libraryOf(t, env)
+	info, err := os.Stat(used)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if time.Since(info.ModTime()) > time.Hour {
+		t.Errorf("a use is not written down: %v", info.ModTime())
+	}
+	unused, lately := used+"-unused", used+"-lately"
+	for _, dir := range []string{unused, lately} {
+		if err := os.Rename(used, dir); err != nil {
+			t.Fatal(err)
+		}
+		libraryOf(t, env) // installs it again
+	}
+	age(unused, month+time.Hour)
+	age(lately, month-time.Hour)
+	if err := os.RemoveAll(used); err != nil {
+		t.Fatal(err)
+	}
+	libraryOf(t, env)
+	for dir, want := range map[string]bool{used: true, lately: true, unused: false} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s is there: %v; want %v", filepath.Base(dir), err == nil, want)
+		}
 	}
 }
 
