@@ -1,8 +1,9 @@
 // Package threads keeps a Go program alive where the system gives it no more threads.
 //
 // The Go runtime makes threads when it wants them and ends the whole program, with status 2, when it
-// gets none: no code of the program's is asked, and nothing can be caught. So those that a program
-// will need are made at its start, while there is room, and it is kept from needing more.
+// gets none: no code of the program's is asked, and nothing can be caught. So where there is a limit
+// those that a program will need are made at its start, while there is room, and it is kept from
+// needing more.
 package threads
 
 import (
@@ -33,10 +34,11 @@ const (
 	unlimited = math.MaxInt
 )
 
-// Reserve makes the threads that the program will need and keeps them for it. It takes no more than
-// the limits that it can see leave room for: where that is little, the program runs on fewer
-// processors. A limit that it cannot see (another user namespace's, other programs that start at the
-// same moment) may still end the program, then or later.
+// Reserve makes the threads that the program will need and keeps them for it, where it sees a limit:
+// without one they would cost every start half a millisecond. It takes no more than the limit leaves
+// room for: where that is little, the program runs on fewer processors. A limit that it cannot see
+// (another user namespace's, other programs that start at the same moment) may still end the program,
+// then or later.
 //
 // The error says that there is no room for a run besides. It wraps syscall.EAGAIN.
 func Reserve() error {
@@ -56,6 +58,9 @@ func Reserve() error {
 func plan(room, processors int) (use, threads int) {
 	spare := room - children
 	use = max(1, min(processors, mostProcessors, spare/2))
+	if room == unlimited {
+		return use, 0
+	}
 	return use, min(use+blocked, max(spare, fewest), max(room, 0))
 }
 

@@ -4,8 +4,8 @@ import "testing"
 
 func TestPlan(t *testing.T) {
 	for _, tt := range []struct{ room, processors, use, threads int }{
-		{unlimited, 2, 2, 10},
-		{unlimited, 64, 8, 16},
+		{unlimited, 2, 2, 0},
+		{unlimited, 64, 8, 0},
 		{100, 64, 8, 16},
 		{15, 8, 6, 12}, // three are left for processes
 		{9, 2, 2, 6},
