@@ -41,7 +41,7 @@ func (w *Wire) Answer(ctx context.Context, h Handler, r *Request, buf []byte) (n
 func (w *Wire) handle(ctx context.Context, h Handler, c *Call) (result json.RawMessage, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			w.log().ErrorContext(ctx, "a tool call panicked", "tool", c.Tool, "panic", v, "stack", string(debug.Stack()))
+			w.Log().ErrorContext(ctx, "a tool call panicked", "tool", c.Tool, "panic", v, "stack", string(debug.Stack()))
 			err = fmt.Errorf("internal error in tool %s", c.Tool)
 		}
 	}()
@@ -93,8 +93,8 @@ func (r *Request) reply(result json.RawMessage, buf []byte) net.Buffers {
 	return net.Buffers{head, result, []byte("}\n")}
 }
 
-// log never returns nil.
-func (w *Wire) log() *slog.Logger { return w.opts.Log }
+// Log is where to say what no caller is told. It is never nil.
+func (w *Wire) Log() *slog.Logger { return w.opts.Log }
 
 // withDefaults returns o with its zero values replaced.
 func (o Options) withDefaults() Options {

@@ -93,7 +93,7 @@ func (s *Stream) accept(ctx context.Context) (net.Conn, error) {
 		if !outOfDescriptors(err) {
 			return nil, fmt.Errorf("accept tool calls: %w: %w", backend.ErrUnavailable, err)
 		}
-		s.wire.log().WarnContext(ctx, "cannot accept a connection for tool calls", "error", err)
+		s.wire.Log().WarnContext(ctx, "cannot accept a connection for tool calls", "error", err)
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():

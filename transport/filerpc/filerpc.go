@@ -64,7 +64,6 @@ type endpoint struct {
 	share   backend.Share
 	wire    *transport.Wire
 	mem     *transport.Memory
-	options transport.Options
 	poll    bool
 	env     map[string]string
 	dir     string // of the requests, without symlinks, for the watcher
@@ -86,7 +85,7 @@ func newEndpoint(share backend.Share, t Transport) (*endpoint, error) {
 	}
 	w := transport.NewWire(t.Options)
 	e := &endpoint{
-		share: share, wire: w, mem: transport.NewMemory(t.Options), options: t.Options, poll: t.Poll,
+		share: share, wire: w, mem: transport.NewMemory(t.Options), poll: t.Poll,
 		env: map[string]string{transport.EnvDir: share.GuestDir(), transport.EnvToken: w.Token()},
 		dir: filepath.Join(dir, "in"), closed: make(chan struct{}),
 	}

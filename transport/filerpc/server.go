@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -99,7 +98,7 @@ func (s *server) loop(ctx context.Context, events <-chan fsnotify.Event, problem
 				problems = nil
 				continue
 			}
-			s.log().DebugContext(ctx, "events of the spool were lost", "error", err)
+			s.wire.Log().DebugContext(ctx, "events of the spool were lost", "error", err)
 			timer.Reset(0)
 		case <-timer.C:
 			found, err := s.scan(ctx)
@@ -129,14 +128,6 @@ func (s *server) wait() {
 	}
 }
 
-// log never returns nil.
-func (s *server) log() *slog.Logger {
-	if s.options.Log == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return s.options.Log
-}
-
 // watch returns a watcher of the requests, or nil, with a line in the log, where there is none.
 func (s *server) watch(ctx context.Context) *fsnotify.Watcher {
 	if s.poll {
@@ -149,7 +140,7 @@ func (s *server) watch(ctx context.Context) *fsnotify.Watcher {
 		}
 		_ = w.Close()
 	}
-	s.log().WarnContext(ctx, "the spool cannot be watched and is polled", "error", err)
+	s.wire.Log().WarnContext(ctx, "the spool cannot be watched and is polled", "error", err)
 	return nil
 }
 
@@ -161,7 +152,7 @@ func (s *server) scan(ctx context.Context) (found bool, err error) {
 	s.full = false
 	names, err := list(s.in, "")
 	if err != nil {
-		s.log().WarnContext(ctx, "the spool cannot be read", "error", err)
+		s.wire.Log().WarnContext(ctx, "the spool cannot be read", "error", err)
 		return false, nil
 	}
 	here := make(map[string]bool, len(s.stuck))

@@ -58,7 +58,7 @@ func (s *server) read(ctx context.Context, name string) (*transport.Request, tra
 	if err := s.in.Remove(name); err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			s.stuck[name] = true
-			s.log().WarnContext(ctx, "a request in the spool cannot be removed and is not run", "error", err)
+			s.wire.Log().WarnContext(ctx, "a request in the spool cannot be removed and is not run", "error", err)
 		}
 		return nil, grant
 	}
@@ -122,7 +122,7 @@ func (s *server) load(f io.Reader, size int64, grant *transport.Grant) (*transpo
 func (s *server) publish(ctx context.Context, id string, reply net.Buffers) {
 	err := s.place(id, reply)
 	if err != nil {
-		s.log().WarnContext(ctx, "an answer cannot be put into the spool", "error", err)
+		s.wire.Log().WarnContext(ctx, "an answer cannot be put into the spool", "error", err)
 		err = s.place(id, net.Buffers{[]byte(`{"result":{"error":"the answer could not be written to the spool"}}`)})
 	}
 	if err == nil {
