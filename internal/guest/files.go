@@ -30,6 +30,21 @@ func (t *transfer) register(id uint32) stream {
 	return t
 }
 
+// request opens the stream by its first frame and waits for the guest's answer. When it fails, as it does
+// when ctx ends before, the stream is given up.
+func (t *transfer) request(ctx context.Context, k kind, payload []byte, register func(id uint32) stream) error {
+	if err := t.g.open(ctx, k, payload, register); err != nil {
+		return err
+	}
+	select {
+	case err := <-t.opened:
+		return err
+	case <-ctx.Done():
+		t.reset(context.Cause(ctx))
+		return context.Cause(ctx)
+	}
+}
+
 func (t *transfer) frame(k kind, _ byte, payload []byte) error {
 	switch k {
 	case kindDone:
@@ -114,17 +129,8 @@ func (t *transfer) failed() error {
 func (g *Guest) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	op := "get " + name
 	t := newTransfer(g)
-	if err := g.open(ctx, kindGet, fields.Append(nil, "path", g.abs(name)), t.register); err != nil {
+	if err := t.request(ctx, kindGet, fields.Append(nil, "path", g.abs(name)), t.register); err != nil {
 		return nil, g.wrap(op, err)
-	}
-	select {
-	case err := <-t.opened:
-		if err != nil {
-			return nil, g.wrap(op, err)
-		}
-	case <-ctx.Done():
-		t.reset(context.Cause(ctx))
-		return nil, g.wrap(op, context.Cause(ctx))
 	}
 	f := &file{reader: reader{in: t.in}, t: t, op: op}
 	f.stop = context.AfterFunc(ctx, func() { t.reset(context.Cause(ctx)) })

@@ -39,17 +39,8 @@ func (g *Guest) Listen(ctx context.Context, network, address string) (net.Listen
 		over: make(chan struct{}), network: network,
 	}
 	payload := fields.Append(fields.Append(nil, "network", network), "address", address)
-	if err := g.open(ctx, kindListen, payload, l.register); err != nil {
+	if err := l.request(ctx, kindListen, payload, l.register); err != nil {
 		return nil, g.wrap(op, err)
-	}
-	select {
-	case err := <-l.opened:
-		if err != nil {
-			return nil, g.wrap(op, err)
-		}
-	case <-ctx.Done():
-		l.reset(context.Cause(ctx))
-		return nil, g.wrap(op, context.Cause(ctx))
 	}
 	return l, nil
 }

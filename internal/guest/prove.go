@@ -56,20 +56,11 @@ func (g *Guest) dial(ctx context.Context, to net.Addr, data string) (release fun
 	op := fmt.Sprintf("dial %s %s", to.Network(), to)
 	t := newTransfer(g)
 	payload := fields.Append(fields.Append(nil, "network", to.Network()), "address", to.String())
-	if err := g.open(ctx, kindDial, fields.Append(payload, "data", data), t.register); err != nil {
+	if err := t.request(ctx, kindDial, fields.Append(payload, "data", data), t.register); err != nil {
 		return nil, g.wrap(op, err)
 	}
-	select {
-	case err := <-t.opened:
-		if err != nil {
-			return nil, g.wrap(op, err)
-		}
-		return sync.OnceFunc(func() {
-			g.forget(t.id)
-			g.reset(t.id)
-		}), nil
-	case <-ctx.Done():
-		t.reset(context.Cause(ctx))
-		return nil, g.wrap(op, context.Cause(ctx))
-	}
+	return sync.OnceFunc(func() {
+		g.forget(t.id)
+		g.reset(t.id)
+	}), nil
 }

@@ -55,23 +55,13 @@ func (g *Guest) Share(ctx context.Context, dir string) (backend.Share, error) {
 	if err := g.adoptShare(s); err != nil {
 		return nil, g.wrap(op, err)
 	}
-	if err := s.makeHostDir(); err != nil {
+	err := s.makeHostDir()
+	if err == nil {
+		err = s.request(ctx, kindShare, fields.Append(nil, "path", s.guestDir), s.register)
+	}
+	if err != nil {
 		_ = s.Close()
 		return nil, g.wrap(op, err)
-	}
-	if err := g.open(ctx, kindShare, fields.Append(nil, "path", s.guestDir), s.register); err != nil {
-		_ = s.Close()
-		return nil, g.wrap(op, err)
-	}
-	select {
-	case err := <-s.opened:
-		if err != nil {
-			_ = s.Close()
-			return nil, g.wrap(op, err)
-		}
-	case <-ctx.Done():
-		_ = s.Close()
-		return nil, g.wrap(op, context.Cause(ctx))
 	}
 	s.work.Go(s.watch)
 	return s, nil
