@@ -159,11 +159,11 @@ func (e *emitter) tell(event Event) {
 		return
 	case <-e.ended:
 	}
-	patience := time.NewTimer(lastWords)
-	defer patience.Stop()
+	timer := time.NewTimer(lastWords)
+	defer timer.Stop()
 	select {
 	case <-told:
-	case <-patience.C:
+	case <-timer.C:
 		e.over = true
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // answer serves one connection.
 func (s *Server) answer(c *conn) error {
-	_ = c.SetReadDeadline(time.Now().Add(patience)) // its first words come at once
+	_ = c.SetReadDeadline(time.Now().Add(peerWait)) // its first words come at once
 	k, payload, err := c.receive()
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s *Server) run(c *conn, q request) error {
 	if q.Cell == nil {
 		return fmt.Errorf("%w: no cell", errFrame)
 	}
-	_ = c.SetWriteDeadline(time.Now().Add(q.Cell.Settings.Timeout + patience)) // who never reads must not hold the session
+	_ = c.SetWriteDeadline(time.Now().Add(q.Cell.Settings.Timeout + peerWait)) // who never reads must not hold the session
 	ctx, cancel := context.WithCancelCause(s.life)
 	defer cancel(nil)
 	s.serving.Go(func() { s.heed(c, q.Name, cancel) })
@@ -95,7 +95,7 @@ func (s *Server) run(c *conn, q request) error {
 	s.note(s.alive.begin(q.Name))
 	r := s.sessions.Run(ctx, q.Name, s.options(c, q), script(c, q.Cell), q.Cell.Reset)
 	s.note(s.alive.done(q.Name))
-	_ = c.SetWriteDeadline(time.Now().Add(patience))
+	_ = c.SetWriteDeadline(time.Now().Add(peerWait))
 	return c.send(kindResult, r)
 }
 

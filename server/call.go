@@ -44,7 +44,7 @@ func (c *Client) Run(ctx context.Context, cl Cell) *hermes.Result {
 // errGivenUp is what a caller finds who was stopped, with Ctrl-Z for example, for longer than a server
 // waits for anybody.
 var errGivenUp = fmt.Errorf("the session server gave the call up, for nobody took its output for %v when its time was over: "+
-	"the next call tells what became of the session", patience)
+	"the next call tells what became of the session", peerWait)
 
 // lives tells whether the server that has this mark is there. One that has ended refuses at once.
 func (c *Client) lives(by owner.Mark, codec codec) bool {
@@ -101,7 +101,7 @@ func receiveResult(conn *conn, s *show) (*hermes.Result, error) {
 	}
 }
 
-var errNotKilled = fmt.Errorf("the session server was told to kill the cell, and has no result of it after %v: see hermes-exec logs", patience)
+var errNotKilled = fmt.Errorf("the session server was told to kill the cell, and has no result of it after %v: see hermes-exec logs", peerWait)
 
 // stop tells the server when the cell is to end.
 func stop(ctx context.Context, conn *conn, kill, over <-chan struct{}) {
@@ -122,7 +122,7 @@ func stop(ctx context.Context, conn *conn, kill, over <-chan struct{}) {
 	}
 	i.Kill = true
 	_ = conn.send(kindInterrupt, i)
-	_ = conn.SetReadDeadline(time.Now().Add(patience))
+	_ = conn.SetReadDeadline(time.Now().Add(peerWait))
 	<-over
 }
 

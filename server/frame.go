@@ -192,9 +192,9 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// patience bounds how long the server waits for a client that does not read its last words, and a
-// client for a server that has been told to kill.
-const patience = 30 * time.Second
+// peerWait bounds how long the server waits for a client's first words and for one that does not read
+// the last ones, and a client for a server that has been told to kill.
+const peerWait = 30 * time.Second
 
 // script is what of the cell is the script. Live output and events are the caller's to add.
 func (c *cell) script() hermes.Script {

@@ -25,9 +25,9 @@ const (
 	// backtracks without end, must not keep all others waiting.
 	maxHelpers = DefaultParallel
 
-	// patience is how long a call waits for one of the usual helpers before it gets another one. Most
+	// helperWait is how long a call waits for one of the usual helpers before it gets another one. Most
 	// calls are over long before.
-	patience = 50 * time.Millisecond
+	helperWait = 50 * time.Millisecond
 
 	// fileLimit ends a call whose caller has more time than that: a pattern that backtracks without
 	// end would use up the run otherwise, and the script would never learn why.
@@ -156,7 +156,7 @@ func (f *Files) acquire(ctx context.Context) (<-chan struct{}, error) {
 		return f.slots, nil
 	default:
 	}
-	more := time.NewTimer(patience)
+	more := time.NewTimer(helperWait)
 	defer more.Stop()
 	var extra chan<- struct{}
 	for {

@@ -90,7 +90,7 @@ func usable(dir string) error {
 func tryAll(ctx context.Context, cfg Config, list []candidate) (*Backend, error) {
 	var passedOver []string
 	for i, c := range list {
-		a, err := startWithin(ctx, patience(ctx, len(list)-i), cfg, c.path)
+		a, err := startWithin(ctx, timeFor(ctx, len(list)-i), cfg, c.path)
 		if err == nil {
 			return newBackend(a, cfg, passedOver), nil
 		}
@@ -113,13 +113,13 @@ func blameless(err error) bool {
 	return errors.Is(err, backend.ErrExhausted)
 }
 
-// candidatePatience is how long an interpreter gets that is not the last one. It takes 10 ms where
+// candidateWait is how long an interpreter gets that is not the last one. It takes 10 ms where
 // nothing is wrong, and seconds on a network file system.
-const candidatePatience = 10 * time.Second
+const candidateWait = 10 * time.Second
 
-// patience is what one of so many candidates gets: a part of the time that is left, and not all of it,
+// timeFor is what one of so many candidates gets: a part of the time that is left, and not all of it,
 // for one that hangs must not be the end of the others.
-func patience(ctx context.Context, candidates int) time.Duration {
+func timeFor(ctx context.Context, candidates int) time.Duration {
 	deadline, ok := ctx.Deadline()
 	switch {
 	case candidates == 1 && !ok:
@@ -127,9 +127,9 @@ func patience(ctx context.Context, candidates int) time.Duration {
 	case candidates == 1:
 		return time.Until(deadline)
 	case !ok:
-		return candidatePatience
+		return candidateWait
 	default:
-		return min(candidatePatience, time.Until(deadline)/2)
+		return min(candidateWait, time.Until(deadline)/2)
 	}
 }
 

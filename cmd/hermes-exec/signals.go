@@ -11,9 +11,9 @@ import (
 	hermes "github.com/hermes-exec/hermes-exec"
 )
 
-// patience is how long the second signal waits for the run to be killed, and for its result: the
+// killWait is how long the second signal waits for the run to be killed, and for its result: the
 // reader of that may have stalled.
-const patience = 2 * time.Second
+const killWait = 2 * time.Second
 
 // interrupts returns a context that ends at the first SIGINT, SIGTERM or SIGHUP, and when stdout can
 // no longer be written; the cause is an *hermes.Interrupt. The second signal calls kill, which may
@@ -48,7 +48,7 @@ func (a *app) interrupts(parent context.Context, kill func()) (ctx context.Conte
 		}
 		select {
 		case <-done:
-		case <-time.After(patience):
+		case <-time.After(killWait):
 			os.Exit(exitInterrupted) // what runs ends with this program
 		}
 	})

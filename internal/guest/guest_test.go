@@ -255,9 +255,9 @@ func TestKillUnheard(t *testing.T) {
 					if !answers {
 						return
 					}
-					time.Sleep(killPatience / 2)
+					time.Sleep(silentWait / 2)
 					_, _ = w.Write(frame(kindPong, 0, 0, nil))
-					time.Sleep(killPatience)
+					time.Sleep(silentWait)
 					_, _ = w.Write(frame(kindExit, 0, 1, fields.AppendInt(nil, "signal", 9)))
 				})
 				if err != nil {
@@ -274,7 +274,7 @@ func TestKillUnheard(t *testing.T) {
 				if lost := errors.Is(err, backend.ErrUnavailable); lost == answers {
 					t.Errorf("wait: %v", err)
 				}
-				if took := time.Since(begun); !answers && took != killPatience {
+				if took := time.Since(begun); !answers && took != silentWait {
 					t.Errorf("given up after %v", took)
 				}
 			})

@@ -216,8 +216,8 @@ func (p *process) Signal(ctx context.Context, sig backend.Signal) error {
 	return nil
 }
 
-// killPatience is how long an agent that is to kill a process may be silent.
-const killPatience = 4 * time.Second
+// silentWait is how long an agent that is to kill a process may be silent.
+const silentWait = 4 * time.Second
 
 // insist gives up an agent that does not get to a Kill and does not say anything else either: it was
 // stopped, by user code or with all of its environment, or the link froze. Letting it go ends everything.
@@ -228,7 +228,7 @@ func (p *process) insist() {
 		defer close(asked)
 		_ = p.g.sendUntil(p.ended, kindPing, 0, 0, make([]byte, 4)) // so that one that can say something does
 	})
-	if !waitFor(p.ended, killPatience) && p.g.heard.Load() == before {
+	if !waitFor(p.ended, silentWait) && p.g.heard.Load() == before {
 		p.g.Abandon()
 	}
 	<-asked

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// patience bounds the search: a killed process that is in a system call may take long.
-const patience = 2 * time.Second
+// endWait bounds the search: a killed process that is in a system call may take long.
+const endWait = 2 * time.Second
 
 // End kills every process of this user that has a mark of the environment with this scratch
 // directory, and waits until it finds none.
 func End(scratch string) {
 	pause := time.Millisecond
-	for deadline := time.Now().Add(patience); ; pause *= 2 {
+	for deadline := time.Now().Add(endWait); ; pause *= 2 {
 		found := processes(scratch)
 		if len(found) == 0 || time.Now().After(deadline) {
 			return

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// patience is how long Eventually waits. It only has to be longer than a slow machine is slow.
-const patience = 30 * time.Second
+// eventuallyWait is how long Eventually waits. It only has to be longer than a slow machine is slow.
+const eventuallyWait = 30 * time.Second
 
 // Require returns the path of a program that the test cannot do without. Where it is not on PATH
 // the test ends as with Missing.
@@ -40,7 +40,7 @@ func Missing(t testing.TB, name, reason string) {
 // condition in the message.
 func Eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(eventuallyWait)
 	defer deadline.Stop()
 	poll := time.NewTicker(5 * time.Millisecond)
 	defer poll.Stop()
@@ -48,7 +48,7 @@ func Eventually(t testing.TB, what string, cond func() bool) {
 		select {
 		case <-poll.C:
 		case <-deadline.C:
-			t.Fatalf("not seen within %v: %s", patience, what)
+			t.Fatalf("not seen within %v: %s", eventuallyWait, what)
 		}
 	}
 }
