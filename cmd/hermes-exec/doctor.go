@@ -14,6 +14,7 @@ import (
 	hermes "github.com/hermes-exec/hermes-exec"
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/config"
+	"github.com/hermes-exec/hermes-exec/internal/keep"
 	"github.com/hermes-exec/hermes-exec/tool"
 )
 
@@ -189,17 +190,11 @@ func (a *app) try(ctx context.Context, loaded *config.Loaded) trial {
 		t.result = hermes.Failed(err)
 		t.err = err
 	case t.result.Status != hermes.Success:
-		t.err = errors.New(lastLine(t.result.Error))
+		t.err = errors.New(keep.LastLine(t.result.Error))
 	default:
 		t.err = json.Unmarshal([]byte(t.result.Output), &t.facts)
 	}
 	return t
-}
-
-// lastLine is where a traceback says what it is about.
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // addRun takes over what the run with the real settings showed.
