@@ -23,19 +23,29 @@ import (
 
 // Env is an opened environment with its transport. It is safe for concurrent use.
 type Env struct {
-	options  Options
-	log      *slog.Logger
-	backend  backend.Backend
-	tools    *tool.Registry // those that are enabled
-	others   []string       // the names of those that are not
-	files    *tool.Files
-	stub     []byte // hermes_tools.py
-	cache    *output.Cache
-	warnings []string // of every result
-	passed   []string // those that tell of directories that were passed over
-	secrets  []string
+	*terms
+	*environment
 
-	life   context.Context //nolint:containedctx // the life of the Env itself, ended by Close
+	passed  []string // warnings of directories that were passed over
+	secrets []string // the values that no result may show
+}
+
+// terms are what a caller brings along.
+type terms struct {
+	*toolset
+
+	options Options
+	log     *slog.Logger
+	cache   *output.Cache // nil: there is no place for one
+}
+
+// environment is what was opened. That of a session serves one caller after another, each on terms of
+// its own.
+type environment struct {
+	backend backend.Backend
+	files   *tool.Files
+
+	life   context.Context //nolint:containedctx // the life of the environment itself, ended by Close
 	end    context.CancelCauseFunc
 	once   sync.Once
 	closed error
@@ -66,16 +76,16 @@ func open(ctx context.Context, o Options) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := describe(o, t)
-	b, passedOver, err := openBackend(ctx, o)
+	b, passed, err := openBackend(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	e.passed = passedOver
-	e.settle(b)
+	x := &environment{backend: b}
+	x.life, x.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	e := newEnv(newTerms(o, t), x)
+	e.passed = passed
 	vars, _ := e.environ("", nil)
 	e.files = tool.NewFiles(b, vars)
-	e.life, e.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	e.transports = transports(o.Settings, b.Info(), e.log)
 	if e.ready, err = e.meet(ctx); err != nil {
 		_ = e.Close() // the first error is the one to tell
@@ -84,25 +94,20 @@ func open(ctx context.Context, o Options) (*Env, error) {
 	return e, nil
 }
 
-// describe makes of an Env what needs no environment.
-func describe(o Options, t *toolset) *Env {
-	e := &Env{options: o, log: o.Log, warnings: slices.Clone(o.Warnings)}
-	if e.log == nil {
-		e.log = slog.New(slog.DiscardHandler)
+func newTerms(o Options, set *toolset) *terms {
+	t := &terms{toolset: set, options: o, log: o.Log}
+	if t.log == nil {
+		t.log = slog.New(slog.DiscardHandler)
 	}
 	if o.Settings.Home != "" {
-		e.cache = output.NewCache(o.Settings.Home)
+		t.cache = output.NewCache(o.Settings.Home)
 	}
-	e.tools, e.others, e.stub = t.tools, t.others, t.stub
-	e.warnings = append(e.warnings, t.warnings...)
-	return e
+	return t
 }
 
-// settle gives the Env its environment.
-func (e *Env) settle(b backend.Backend) {
-	e.backend = b
-	e.warnings = slices.Concat(e.warnings, e.passed, b.Info().Warnings)
-	e.secrets = secrets(e.options, b.Info())
+// newEnv is an environment on these terms.
+func newEnv(t *terms, x *environment) *Env {
+	return &Env{terms: t, environment: x, secrets: secrets(t.options, x.backend.Info())}
 }
 
 // secrets are the values that no result may show.
@@ -153,7 +158,9 @@ func (e *Env) Tools() *tool.Registry { return e.tools }
 func (e *Env) Stub() []byte { return slices.Clone(e.stub) }
 
 // Warnings returns what every result warns of.
-func (e *Env) Warnings() []string { return slices.Clone(e.warnings) }
+func (e *Env) Warnings() []string {
+	return slices.Concat(e.options.Warnings, e.toolset.warnings, e.passed, e.Info().Warnings)
+}
 
 // Call calls one tool as a script would, with the same checks.
 func (e *Env) Call(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {

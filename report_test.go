@@ -13,7 +13,7 @@ import (
 
 func TestWarnings(t *testing.T) {
 	r := &run{
-		env:      &Env{options: Options{Settings: config.Defaults()}, tools: &tool.Registry{}, life: t.Context()},
+		env:      &Env{terms: &terms{options: Options{Settings: config.Defaults()}}},
 		warnings: []string{"from the environment"},
 		outcome:  &kernel.Outcome{Survivors: []string{"12 sleep", "13 sudo"}},
 		calls:    tool.Report{OverBudget: 7},

@@ -38,13 +38,13 @@ type run struct {
 	secrets *output.Secrets
 	calls   tool.Report
 
-	session   *KernelState // nil outside a session
-	described *Env         // of a cell: with what is its caller's, before it has an environment
-	outcome   *kernel.Outcome
-	fallback  string // why a cell ran, or was to run, without a kernel
-	streams   []*stream
-	stdout    *output.Capture
-	stderr    *output.Capture
+	session  *KernelState // nil outside a session
+	terms    *terms       // of a cell, which has no environment yet
+	outcome  *kernel.Outcome
+	fallback string // why a cell ran, or was to run, without a kernel
+	streams  []*stream
+	stdout   *output.Capture
+	stderr   *output.Capture
 
 	warnings []string
 }

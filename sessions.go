@@ -86,7 +86,7 @@ func (s *Sessions) cell(ctx context.Context, name string, o Options, r *run, res
 	if err != nil {
 		return err
 	}
-	r.described = describe(o, t)
+	r.terms = newTerms(o, t)
 	x, by, err := s.enter(name, o)
 	if err != nil {
 		return err

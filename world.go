@@ -167,9 +167,7 @@ func (w *world) run(ctx context.Context, o Options, r *run) error {
 
 // adopt makes the cell one of this world, with the tools and limits of its own caller.
 func (w *world) adopt(o Options, r *run) {
-	e := r.described
-	e.files, e.life, e.end = w.env.files, w.env.life, w.env.end
-	e.settle(w.env.backend)
+	e := newEnv(r.terms, w.env.environment)
 	r.env, r.meeting, r.staging = e, w.meeting, w.staging
 	for _, secret := range append(slices.Clone(e.secrets), w.meeting.Env()[transport.EnvToken]) {
 		if !slices.Contains(w.secrets, secret) {
