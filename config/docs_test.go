@@ -116,6 +116,7 @@ func TestExamples(t *testing.T) {
 		}
 		in := input(t)
 		in.Flags = flags(k.flag, example)
+		in.suit(k.flag)
 		if l, err := Load(in); err != nil {
 			t.Errorf("--%s: %v", k.flag, err)
 		} else if got := l.Origin(k.id()); got != "flag --"+k.flag {

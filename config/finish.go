@@ -13,6 +13,7 @@ import (
 func (l *loader) finish() {
 	s := &l.loaded.Settings
 	l.backend(s)
+	l.misplaced(s)
 	l.host(s)
 	l.cwd(s)
 	l.timezone(s)
@@ -32,6 +33,21 @@ func (l *loader) backend(s *Settings) {
 		Key: "terminal.backend", Value: s.Backend, Origin: l.loaded.Origin("terminal.backend"),
 		Err: fmt.Errorf("backend %q %s: want %s", s.Backend, what, strings.Join(offered, ", ")),
 	})
+}
+
+// misplaced refuses flags that would have no effect: who names an image, or a host, does not want the
+// script to run on this machine. Variables and files may name what other runs use.
+func (l *loader) misplaced(s *Settings) {
+	for _, k := range l.loaded.keys {
+		given := k.flag != "" && slices.ContainsFunc(l.in.Flags, func(f Flag) bool { return f.Name == k.flag })
+		switch {
+		case !given || k.backend == "":
+		case k.backend != s.Backend:
+			l.mistake(k, "flag --"+k.flag, "", fmt.Errorf("it is for the backend %s, and this is %s: add --backend %[1]s", k.backend, s.Backend))
+		case s.Docker.Container != "" && k.backend == "docker" && k.flag != "container" && k.flag != "user":
+			l.mistake(k, "flag --"+k.flag, "", errors.New("it is for a container that is made, and --container enters one that is there: leave out either"))
+		}
+	}
 }
 
 // host splits what was said of the SSH host: a user and a port in it are the more specific ones.

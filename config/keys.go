@@ -23,8 +23,18 @@ type key struct {
 	command bool // names a command or a tool, or readmits secrets: not believed from a file that others may write to
 	adds    bool // places add to each other instead of the highest winning
 
+	backend string // the only one that it matters to; "": to all
+
 	apply func(s *Settings, v value) error
 	show  func(s *Settings) string
+}
+
+// only marks keys that matter to one backend.
+func only(backend string, keys []key) []key {
+	for i := range keys {
+		keys[i].backend = backend
+	}
+	return keys
 }
 
 // id is how the key is called in listings.
@@ -131,7 +141,7 @@ const (
 
 // keys is the table of all settings, in the order of the documentation.
 func keys() []key {
-	return slices.Concat(executionKeys(), sizeKeys(), placeKeys(), dockerKeys(), sshKeys(), otherKeys())
+	return slices.Concat(executionKeys(), sizeKeys(), placeKeys(), only("docker", dockerKeys()), only("ssh", sshKeys()), otherKeys())
 }
 
 func executionKeys() []key {

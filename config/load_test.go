@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -33,6 +34,15 @@ func flags(pairs ...string) (list []Flag) {
 		list = append(list, Flag{pairs[i], pairs[i+1]})
 	}
 	return list
+}
+
+// suit chooses the backend that a flag is for.
+func (in *Input) suit(flag string) {
+	for _, k := range keys() {
+		if k.flag == flag && k.backend != "" {
+			in.Environ["HERMES_EXEC_BACKEND"], in.Environ["TERMINAL_SSH_HOST"] = k.backend, "build1"
+		}
+	}
 }
 
 // load fails the test unless the settings are right.
@@ -170,6 +180,7 @@ func TestValues(t *testing.T) {
 		t.Run("B071 "+test.flag+" "+test.text, func(t *testing.T) {
 			in := input(t)
 			in.Flags = flags(test.flag, test.text)
+			in.suit(test.flag)
 			l, err := Load(in)
 			if test.want == nil {
 				if err == nil || !strings.Contains(err.Error(), test.message) {
@@ -217,4 +228,35 @@ func TestAllMistakes(t *testing.T) {
 	if !errors.As(err, &bad) || bad.Key != "code_execution.timeout" || bad.Value != "many" {
 		t.Errorf("first value error %+v", bad)
 	}
+}
+
+// A flag for containers or hosts never leaves a script on this machine without a word.
+func TestMisplacedFlags(t *testing.T) {
+	for name, test := range map[string]struct {
+		flags []string
+		want  string
+	}{
+		"an image":              {[]string{"image", "x"}, "flag --image: it is for the backend docker, and this is local: add --backend docker"},
+		"a container":           {[]string{"container", "x"}, "flag --container: it is for the backend docker, and this is local: add --backend docker"},
+		"a host":                {[]string{"host", "x"}, "flag --host: it is for the backend ssh, and this is local: add --backend ssh"},
+		"an image on a host":    {[]string{"image", "x", "backend", "ssh", "host", "x"}, "flag --image: it is for the backend docker, and this is ssh: add --backend docker"},
+		"an image for docker":   {[]string{"image", "x", "backend", "docker"}, ""},
+		"a user in a container": {[]string{"container", "x", "backend", "docker", "user", "x"}, ""},
+		"a network for one that is there": {
+			[]string{"container", "x", "backend", "docker", "network", "x"},
+			"flag --network: it is for a container that is made, and --container enters one that is there: leave out either",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input(t)
+			in.Flags = flags(test.flags...)
+			_, err := Load(in)
+			if got := fmt.Sprint(err); got != test.want && (err != nil || test.want != "") {
+				t.Errorf("%v, want %s", err, test.want)
+			}
+		})
+	}
+	in := input(t)
+	in.Environ["HERMES_EXEC_IMAGE"] = "x"
+	load(t, in)
 }
