@@ -175,6 +175,11 @@ func TestDockerSockets(t *testing.T) {
 			delete(c.env, "DOCKER_HOST")
 			c.env["XDG_RUNTIME_DIR"] = filepath.Join(c.env["HOME"], "run")
 			p := relay(t, e, listenUnix(t, filepath.Join(c.env["HOME"], socket)), 0)
+			if !strings.HasPrefix(socket, ".docker") {
+				// Who has no home has no configuration, whatever lies in the directory.
+				delete(c.env, "HOME")
+				write(t, filepath.Join(c.dir, ".docker/config.json"), `{"currentContext": "nowhere"}`)
+			}
 			c.wrap = []string{unshare, "--mount", "sh", "-c", `[ ! -e /var/run/docker.sock ] || mount --bind /dev/null /var/run/docker.sock; exec "$@"`, "sh"}
 			c.script(t, "print('there')", "--image", e.Image).prints(t, "there\n")
 			if p.dialled.Load() == 0 {
@@ -230,6 +235,12 @@ func TestDockerEngineFails(t *testing.T) {
 			c.context(t, "far", "host=ssh://me@far")
 			c.env["DOCKER_CONTEXT"] = "far"
 			return []string{`docker context "far": ssh://me@far`, "not over ssh"}
+		},
+		"no home": func(_ *testing.T, c *caller) []string {
+			delete(c.env, "DOCKER_HOST")
+			delete(c.env, "HOME")
+			c.env["DOCKER_CONTEXT"] = "there"
+			return []string{`docker context "there": there is no home directory`}
 		},
 		"a broken configuration": func(t *testing.T, c *caller) []string {
 			delete(c.env, "DOCKER_HOST")

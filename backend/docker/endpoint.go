@@ -1,7 +1,6 @@
 package docker
 
 import (
-	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -55,9 +54,25 @@ func find(env map[string]string, dir string) (endpoint, error) {
 	return endpoint{host: socket(env)}, nil
 }
 
-// configDir is the directory of the docker command's configuration.
+// home is the caller's home directory; "" if there is none.
+func home(env map[string]string) string {
+	if runtime.GOOS == "windows" {
+		return env["USERPROFILE"]
+	}
+	return env["HOME"]
+}
+
+// configDir is the directory of the docker command's configuration; "" if there is none. What lies in the
+// caller's directory by chance is not it.
 func configDir(env map[string]string, dir string) string {
-	return within(dir, cmp.Or(env["DOCKER_CONFIG"], filepath.Join(env["HOME"], ".docker")))
+	switch {
+	case env["DOCKER_CONFIG"] != "":
+		return within(dir, env["DOCKER_CONFIG"])
+	case home(env) != "":
+		return filepath.Join(home(env), ".docker")
+	default:
+		return ""
+	}
 }
 
 // within is where a relative path leads from dir.
@@ -79,7 +94,10 @@ func fromHost(env map[string]string, dir string) (endpoint, error) {
 	if !verify && env["DOCKER_TLS"] == "" && env["DOCKER_CERT_PATH"] == "" || !strings.HasPrefix(host, "tcp://") {
 		return p, nil
 	}
-	certs := within(dir, cmp.Or(env["DOCKER_CERT_PATH"], configDir(env, dir)))
+	certs := configDir(env, dir)
+	if env["DOCKER_CERT_PATH"] != "" {
+		certs = within(dir, env["DOCKER_CERT_PATH"])
+	}
 	data, err := certificates(certs)
 	if err == nil {
 		p.tls, err = trusting(data, !verify)
@@ -105,6 +123,9 @@ func address(text string) (string, error) {
 
 // certificates reads the files of DOCKER_CERT_PATH. Those that are not there are not needed.
 func certificates(dir string) (*clicontext.TLSData, error) {
+	if dir == "" {
+		return &clicontext.TLSData{}, nil
+	}
 	read := func(name string) ([]byte, error) {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -143,6 +164,9 @@ func trusting(data *clicontext.TLSData, anybody bool) (*tls.Config, error) {
 func configuration(dir string) (*configfile.ConfigFile, error) {
 	name := filepath.Join(dir, "config.json")
 	file := configfile.New(name)
+	if dir == "" {
+		return file, nil
+	}
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return file, nil
@@ -159,6 +183,9 @@ func configuration(dir string) (*configfile.ConfigFile, error) {
 
 // fromContext reads a context of the docker command's.
 func fromContext(dir, name string) (endpoint, error) {
+	if dir == "" {
+		return endpoint{}, errors.New("there is no home directory, nor DOCKER_CONFIG, to find it in")
+	}
 	s := store.New(filepath.Join(dir, "contexts"), store.NewConfig(
 		func() any { return &map[string]any{} },
 		store.EndpointTypeGetter(clidocker.DockerEndpoint, func() any { return &clicontext.EndpointMetaBase{} }),
@@ -205,7 +232,7 @@ func socket(env map[string]string) string {
 	if run := env["XDG_RUNTIME_DIR"]; run != "" {
 		candidates = append(candidates, filepath.Join(run, "docker.sock"))
 	}
-	if home := env["HOME"]; home != "" {
+	if home := home(env); home != "" {
 		candidates = append(candidates, filepath.Join(home, ".docker/run/docker.sock"))
 	}
 	if run := env["XDG_RUNTIME_DIR"]; run != "" {

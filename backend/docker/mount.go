@@ -21,7 +21,7 @@ const workspace = "/workspace"
 // them.
 func (c Config) mounts() (list []mount.Mount, hosts bool, err error) {
 	for _, text := range c.Volumes {
-		m, err := parseVolume(text, c.HostDir, c.Env["HOME"])
+		m, err := parseVolume(text, c.HostDir, home(c.Env))
 		if err != nil {
 			return nil, false, fmt.Errorf("%w: volume %q: %w", backend.ErrSetting, text, err)
 		}
@@ -55,7 +55,9 @@ func parseVolume(text, dir, home string) (mount.Mount, error) {
 	if !path.IsAbs(m.Target) {
 		return mount.Mount{}, fmt.Errorf("%q is no absolute path", m.Target)
 	}
-	m.Type, m.Source = source(m.Source, dir, home)
+	if m.Type, m.Source = source(m.Source, dir, home); m.Source == "" {
+		return mount.Mount{}, errors.New("there is no home directory that ~ could be")
+	}
 	if len(parts) == 3 {
 		switch parts[2] {
 		case "ro":
@@ -68,9 +70,12 @@ func parseVolume(text, dir, home string) (mount.Mount, error) {
 	return m, nil
 }
 
-// source tells a directory of the host from a volume, which is a name alone.
+// source tells a directory of the host from a volume, which is a name alone. It is "" for a home that is
+// none.
 func source(text, dir, home string) (mount.Type, string) {
 	switch {
+	case (text == "~" || strings.HasPrefix(text, "~/")) && home == "":
+		return mount.TypeBind, ""
 	case text == "~" || strings.HasPrefix(text, "~/"):
 		return mount.TypeBind, filepath.Join(home, text[1:])
 	case !strings.ContainsAny(text, `/\`) && text != "." && text != "..":

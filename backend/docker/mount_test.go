@@ -29,6 +29,9 @@ func TestVolumes(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
 		}
 	}
+	if _, err := parseVolume("~/x:/data", "/work", ""); err == nil || err.Error() != "there is no home directory that ~ could be" {
+		t.Errorf("without a home: %v", err)
+	}
 	for text, want := range map[string]string{
 		"/srv":              "want HOST:CONTAINER or HOST:CONTAINER:ro",
 		":/data":            "want HOST:CONTAINER or HOST:CONTAINER:ro",
