@@ -12,19 +12,13 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/marked"
 	"github.com/hermes-exec/hermes-exec/internal/owner"
 )
 
 // unmarkedFor is the age from which PruneAll removes what does not say whose it is.
 const unmarkedFor = 24 * time.Hour
-
-// Pruned is something that Prune looked at.
-type Pruned struct {
-	Path    string `json:"path"`
-	Removed bool   `json:"removed"`
-	Reason  string `json:"reason"` // why, or why not
-}
 
 // PruneOptions say where to look, and how much to dare.
 type PruneOptions struct {
@@ -38,8 +32,8 @@ type PruneOptions struct {
 // Prune removes what processes of this user have left that are dead beyond doubt: scratch
 // directories, sockets and what session servers no longer need. It never touches what the living
 // use, nor what a server has left for the next one to tell.
-func Prune(o PruneOptions) ([]Pruned, error) {
-	p := &pruner{all: o.All, seen: []Pruned{}}
+func Prune(o PruneOptions) ([]backend.Pruned, error) {
+	p := &pruner{all: o.All, seen: []backend.Pruned{}}
 	for _, dir := range scratches(o.Temp) {
 		p.directory(dir)
 	}
@@ -56,18 +50,23 @@ func sweep(temp []string) (removed int, err error) {
 	for _, dir := range scratches(temp) {
 		p.directory(dir)
 	}
-	for _, s := range p.seen {
+	return removals(p.seen), errors.Join(p.errs...)
+}
+
+// removals counts what was removed.
+func removals(seen []backend.Pruned) (n int) {
+	for _, s := range seen {
 		if s.Removed {
-			removed++
+			n++
 		}
 	}
-	return removed, errors.Join(p.errs...)
+	return n
 }
 
 // pruner looks at one directory after another and notes what it did.
 type pruner struct {
 	all  bool // as PruneOptions.All
-	seen []Pruned
+	seen []backend.Pruned
 	errs []error
 }
 
@@ -125,7 +124,7 @@ func exists(path string) bool {
 
 // keep notes what stays.
 func (p *pruner) keep(path, reason string) (gone bool) {
-	p.seen = append(p.seen, Pruned{Path: path, Reason: reason})
+	p.seen = append(p.seen, backend.Pruned{Path: path, Reason: reason})
 	return false
 }
 
@@ -138,7 +137,7 @@ func (p *pruner) remove(path, reason string) (gone bool) {
 	if err != nil {
 		p.errs = append(p.errs, fmt.Errorf("prune %s: %w", path, err))
 	}
-	p.seen = append(p.seen, Pruned{Path: path, Removed: err == nil, Reason: reason})
+	p.seen = append(p.seen, backend.Pruned{Path: path, Removed: err == nil, Reason: reason})
 	return err == nil
 }
 

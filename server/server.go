@@ -21,10 +21,11 @@ const DefaultIdle = 5 * time.Minute
 // Config is what a server needs to know. It does not look around for itself.
 type Config struct {
 	Place   Place
-	Version string        // of this program
-	Idle    time.Duration // how long it stays without sessions and requests; 0 is DefaultIdle
-	Inside  bool          // a run has started it, whose end it does not survive
-	Temp    []string      // temporary directories to sweep at start, besides the system's own
+	Version string           // of this program
+	Idle    time.Duration    // how long it stays without sessions and requests; 0 is DefaultIdle
+	Inside  bool             // a run has started it, whose end it does not survive
+	Temp    []string         // temporary directories to sweep at start, besides the system's own
+	Pruners []backend.Pruner // of the places of backends, which are swept then too
 
 	// Openers returns the backends for a caller.
 	Openers func(c Caller) map[string]backend.Opener
@@ -164,7 +165,12 @@ func (s *Server) pause() {
 
 // sweep removes what servers and runs that were killed have left.
 func (s *Server) sweep() {
-	if removed, err := sweep(s.config.Temp); removed > 0 || err != nil {
+	removed, err := sweep(s.config.Temp)
+	for _, prune := range s.config.Pruners {
+		seen, failed := prune(s.life)
+		removed, err = removed+removals(seen), errors.Join(err, failed)
+	}
+	if removed > 0 || err != nil {
 		s.log.Info("session server: sweep", "removed", removed, "error", err)
 	}
 }

@@ -51,5 +51,10 @@ func Openers(h Host) map[string]backend.Opener {
 	}
 }
 
+// Pruners return what removes what dead processes have left in the places of each backend.
+func Pruners(h Host) []backend.Pruner {
+	return []backend.Pruner{docker.Pruner(docker.Host{Env: h.Env, Dir: h.Dir, Log: h.Log})}
+}
+
 // Names lists the backends in alphabetical order.
 func Names() []string { return slices.Sorted(maps.Keys(Openers(Host{}))) }

@@ -120,7 +120,7 @@ func (p *mainProcess) outOfMemory() bool {
 				return oom != 0 && m.TimeNano-oom < int64(oomBefore)
 			}
 			oom = m.TimeNano
-		case <-failed:
+		case <-failed: //nolint:errcheck // nobody can tell, then
 			return false
 		}
 	}

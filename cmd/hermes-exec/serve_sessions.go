@@ -48,6 +48,7 @@ func (a *app) serveSessions(c *cli.Context) error {
 	defer stop()
 	return server.Serve(ctx, server.Config{
 		Place: place, Version: identity(), Idle: c.Duration("idle"), Inside: c.Bool("inside"), Temp: []string{os.TempDir()},
+		Pruners: all.Pruners(all.Host{Env: a.environ, Dir: place.Home, Log: a.log}),
 		Openers: func(c server.Caller) map[string]backend.Opener {
 			return all.Openers(all.Host{Env: c.Env, Dir: c.Dir, Log: c.Log, Shared: &a.shared, Progress: c.Progress})
 		},
