@@ -289,6 +289,9 @@ func TestCall(t *testing.T) {
 		if _, err := e.Call(t.Context(), "no_such", json.RawMessage(`{}`)); err == nil || !strings.Contains(err.Error(), "Available: ") {
 			t.Errorf("unknown tool: %v", err)
 		}
+		if _, err := e.Call(t.Context(), "terminal", json.RawMessage(`{"command":"ls","command":"pwd"}`)); err == nil || !strings.Contains(err.Error(), "not valid JSON") {
+			t.Errorf("a name twice: %v", err)
+		}
 	})
 }
 

@@ -29,6 +29,8 @@ func (l *lingering) Start(ctx context.Context, cmd backend.Cmd) (backend.Process
 
 // end ends what was left behind. An error says that it is gone with its environment.
 func (l *lingering) end(ctx context.Context) {
+	ctx, stop := afterwards(ctx)
+	defer stop()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, p := range l.processes {

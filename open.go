@@ -173,18 +173,18 @@ func (e *Env) Call(ctx context.Context, name string, args json.RawMessage) (json
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, &timeoutError{limit})
 	defer cancel()
 	vars, _ := e.environ("", nil)
-	tools := &lingering{Backend: e.backend}
+	left := &lingering{Backend: e.backend}
+	defer left.end(ctx)
 	d := tool.NewDispatcher(1, e.log)
-	if err := d.Begin(ctx, tool.Grant{Tools: e.tools, Env: e.toolEnv(tools, vars, e.Info().Dir, nil), MaxCalls: 1}); err != nil {
+	if err := d.Begin(ctx, tool.Grant{Tools: e.tools, Env: e.toolEnv(left, vars, e.Info().Dir, nil), MaxCalls: 1}); err != nil {
 		return nil, err
 	}
 	defer func() {
-		ending, stop := context.WithTimeout(context.WithoutCancel(ctx), teardown)
+		ending, stop := afterwards(ctx)
 		defer stop()
 		d.End(ending)
-		tools.end(ending)
 	}()
-	return d.Handle(ctx, &transport.Call{Tool: name, Args: args})
+	return d.Call(ctx, name, args)
 }
 
 // enter counts a run in, until leave is called.

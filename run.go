@@ -32,9 +32,9 @@ type run struct {
 
 	meeting *meeting
 	staging string
-	dir     string         // where the script runs
-	tools   *lingering     // the environment as tools see it
-	report  environ.Report // of the script's variables
+	dir     string          // where the script runs
+	tools   backend.Backend // the environment as tools see it
+	report  environ.Report  // of the script's variables
 	secrets *output.Secrets
 	calls   tool.Report
 
@@ -111,7 +111,7 @@ func (r *run) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// serve runs the script while its calls are answered.
+// serve runs the script in a process of its own, with an endpoint for its calls.
 func (r *run) serve(ctx context.Context, cancel context.CancelCauseFunc) error {
 	e := r.env
 	vars, report := e.environ(r.staging, r.meeting.Env())
@@ -121,11 +121,9 @@ func (r *run) serve(ctx context.Context, cancel context.CancelCauseFunc) error {
 		e.log.DebugContext(ctx, line)
 	}
 	defer e.leave(r.staging)
-	r.tools = &lingering{Backend: e.backend}
+	left := &lingering{Backend: e.backend}
+	r.tools = left
 	d := tool.NewDispatcher(e.options.Settings.MaxParallelToolCalls, e.log)
-	if err := d.Begin(ctx, r.grant(vars)); err != nil {
-		return errors.Join(err, r.meeting.Close())
-	}
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		// Only a broken link ends this before the end of the run does.
@@ -134,24 +132,38 @@ func (r *run) serve(ctx context.Context, cancel context.CancelCauseFunc) error {
 		}
 	})
 	executor := kernel.OneShot(e.backend, kernel.Process{Staging: r.staging, Env: vars, Grace: e.options.Settings.KillGrace})
-	outcome, err := executor.Exec(ctx, r.cell())
-	r.outcome = outcome
-
-	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), teardown)
-	defer stop()
-	r.calls = d.End(ending)
-	r.tools.end(ending)
+	err := r.exec(ctx, d, executor, vars, r.cell())
+	left.end(ctx)
 	late := &multierror.Error{ErrorFormat: joined}
 	late = multierror.Append(late, r.meeting.Close())
 	serving.Wait()
 	late = multierror.Append(late, executor.Close())
-	for _, s := range r.streams {
-		s.flush()
-	}
 	if failed := late.ErrorOrNil(); failed != nil {
 		e.log.WarnContext(ctx, "end of a run", "error", failed)
 	}
 	return err
+}
+
+// exec runs a cell while its calls, which act with these variables, are answered. There is no outcome
+// if it did not begin.
+func (r *run) exec(ctx context.Context, d *tool.Dispatcher, x kernel.Executor, vars map[string]string, c kernel.Cell) error {
+	if err := d.Begin(ctx, r.grant(vars)); err != nil {
+		return err
+	}
+	var err error
+	r.outcome, err = x.Exec(ctx, c)
+	ending, stop := afterwards(ctx)
+	defer stop()
+	r.calls = d.End(ending)
+	for _, s := range r.streams {
+		s.flush()
+	}
+	return err
+}
+
+// afterwards returns a context for what is to be done when ctx may have ended.
+func afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), teardown)
 }
 
 // cell is the script as an executor takes it.

@@ -175,7 +175,7 @@ func (w *world) adopt(o Options, r *run) {
 		}
 	}
 	r.secrets = output.NewSecrets(w.secrets...)
-	r.tools = &lingering{Backend: e.backend} // what they leave lives as long as the environment
+	r.tools = e.backend // what they leave lives as long as the environment
 	r.capture()
 	w.want(e, o)
 	r.report = w.report
@@ -233,28 +233,17 @@ func (w *world) restage(ctx context.Context, stub []byte) error {
 	return nil
 }
 
-// exec runs a cell in a directory while its calls are answered. The outcome is nil if it did not
-// begin.
+// exec runs a cell in a directory. The outcome is nil if it did not begin.
 func (w *world) exec(ctx context.Context, r *run, dir string) error {
 	r.dir = dir
-	if err := w.calls.Begin(ctx, r.grant(w.vars)); err != nil {
-		return err
-	}
 	c := r.cell()
 	c.ToolsChanged = w.stale
 	c.Display = r.script.Display
 	c.Soft = r.env.options.Settings.OnTimeout == config.InterruptOnTimeout
-	outcome, err := w.executor.Exec(ctx, c)
-	r.outcome, r.fallback = outcome, withoutKernel(outcome, err)
-
-	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), teardown)
-	defer stop()
-	r.calls = w.calls.End(ending)
-	if outcome != nil {
+	err := r.exec(ctx, w.calls, w.executor, w.vars, c)
+	r.fallback = withoutKernel(r.outcome, err)
+	if r.outcome != nil {
 		w.stale = false
-	}
-	for _, s := range r.streams {
-		s.flush()
 	}
 	return err
 }
