@@ -24,7 +24,7 @@ type identity struct {
 
 // accessVariables are those of the caller that lead to Docker and to SSH hosts.
 func accessVariables() []string {
-	return []string{"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY", "SSH_AUTH_SOCK"}
+	return []string{"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_CERT_PATH", "DOCKER_TLS", "DOCKER_TLS_VERIFY", "SSH_AUTH_SOCK"}
 }
 
 // identify finds the identity of what o names, if that is an environment like info.
@@ -33,6 +33,9 @@ func identify(o Options, info backend.Info) identity {
 	switch {
 	case !info.SameHost:
 		id.access = values(o.Environ, accessVariables())
+		if o.Settings.Relative() {
+			id.access += "directory=" + o.Dir
+		}
 	case o.Settings.Python == "" && o.Settings.Mode == config.Strict:
 		id.python = pythonOnPath(o.Environ["PATH"])
 	case o.Settings.Python == "":

@@ -65,6 +65,17 @@ func (c SSH) query() url.Values {
 	return query
 }
 
+// Relative tells whether the environment depends on the caller's directory, although it is elsewhere.
+func (s Settings) Relative() bool {
+	if s.Backend != "docker" || s.Docker.Container != "" {
+		return false
+	}
+	return s.Docker.MountCwd || slices.ContainsFunc(s.Docker.Volumes, func(volume string) bool {
+		host, _, _ := strings.Cut(volume, ":")
+		return strings.HasPrefix(host, ".") || strings.Contains(host, "/") && !strings.HasPrefix(host, "/") && !strings.HasPrefix(host, "~")
+	})
+}
+
 // made is the image that a container is made from; one that is entered was made already.
 func (d Docker) made() string {
 	if d.Container != "" {

@@ -86,3 +86,28 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 }
+
+func TestRelative(t *testing.T) {
+	for name, test := range map[string]struct {
+		docker config.Docker
+		want   bool
+	}{
+		"nothing mounted":           {config.Docker{}, false},
+		"a path":                    {config.Docker{Volumes: []string{"/a:/a"}}, false},
+		"the home":                  {config.Docker{Volumes: []string{"~/a:/a"}}, false},
+		"a volume":                  {config.Docker{Volumes: []string{"a:/a:ro"}}, false},
+		"the directory":             {config.Docker{MountCwd: true}, true},
+		"the directory by a volume": {config.Docker{Volumes: []string{"/a:/a", ".:/b"}}, true},
+		"below it":                  {config.Docker{Volumes: []string{"a/b:/b"}}, true},
+		"a container that is there": {config.Docker{Container: "x", MountCwd: true}, false},
+	} {
+		s := config.Settings{Backend: "docker", Docker: test.docker}
+		if got := s.Relative(); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		s.Backend = "local"
+		if s.Relative() {
+			t.Errorf("%s: here too", name)
+		}
+	}
+}

@@ -1,12 +1,14 @@
 package e2e
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	hermes "github.com/hermes-exec/hermes-exec"
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
@@ -224,6 +226,35 @@ func TestDockerVolumes(t *testing.T) {
 			t.Parallel()
 			newCaller(t, e).script(t, code, "--image", e.Image, "--volume", flag).complains(t, 2, want)
 		})
+	}
+}
+
+// TestDockerSessionDirectory has the files of the directory that each call comes from, in one session.
+func TestDockerSessionDirectory(t *testing.T) {
+	e := engine(t)
+	c := newCaller(t, e)
+	defer c.run(t, "", "session", "end", "--all")
+	const code = "kept = globals().get('kept', 0) + 1; print(kept, open('in').read())"
+	for _, call := range []struct {
+		dir, flag, want string
+		lost            hermes.Loss
+	}{
+		{"a", "--mount-cwd", "1 a\n", ""},
+		{"a", "--mount-cwd", "2 a\n", ""},
+		{"b", "--mount-cwd", "1 b\n", "target_changed"},
+		{"b", "--volume=.:/work", "1 b\n", "target_changed"},
+		{"a", "--volume=.:/work", "1 a\n", "target_changed"},
+	} {
+		c.dir = filepath.Join(c.env["HOME"], call.dir)
+		write(t, filepath.Join(c.dir, "in"), call.dir)
+		out := c.script(t, code, "--image", e.Image, "--session", "s", call.flag, "--output", "json")
+		r := hermes.Result{}
+		if err := json.Unmarshal([]byte(out.stdout), &r); err != nil {
+			t.Fatalf("%v: %+v", err, out)
+		}
+		if r.Kernel == nil || r.Output != call.want || r.Kernel.Reason != call.lost {
+			t.Errorf("%+v: %+v", call, out)
+		}
 	}
 }
 
