@@ -19,16 +19,16 @@ type Tool interface {
 	// Spec describes the tool. It returns the same value every time.
 	Spec() Spec
 
-	// Call runs the tool. Args has passed Validate and has its normal form: known parameters only, the
-	// required ones present, of the right types, no null, defaults not filled in. The result is a JSON object on one
-	// line without the key "error"; a failure that the script should see is an error, whose text it
-	// gets. Ctx carries the run's deadline.
+	// Call runs the tool. Args fits the Spec and has its normal form: known parameters only, the
+	// required ones present, of the right types, no null, defaults not filled in. The result is a JSON
+	// object on one line without the key "error"; a failure that the script should see is an error,
+	// whose text it gets. Ctx carries the run's deadline.
 	Call(ctx context.Context, env *Env, args json.RawMessage) (json.RawMessage, error)
 }
 
 // ArgsChecker is a Tool some of whose arguments depend on each other. CheckArgs says what is wrong
-// with arguments that have passed Validate; such a call costs the script nothing, as one that
-// Validate refuses.
+// with arguments that fit the Spec; such a call costs the script nothing, as one whose arguments do
+// not.
 type ArgsChecker interface {
 	CheckArgs(args json.RawMessage) error
 }

@@ -13,19 +13,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Validate checks the arguments of one call against s and returns them in their normal form, which
-// is args itself where nothing had to be changed: a null for a parameter that takes one is left out,
-// a whole number written as 5.0 is 5, and one string for a list is a list of one. The error names
-// every mistake, in words that help a model to repair the call.
-func Validate(s Spec, args json.RawMessage) (json.RawMessage, error) {
-	if err := checkJSON(args); err != nil {
-		return nil, fmt.Errorf("%s: arguments are not valid JSON: %w", s.Name, err)
-	}
-	return validate(s, args, nil)
-}
-
-// validate is Validate for what the transport has found to be valid JSON, less the parameters that
-// are blocked. Looking at every byte of a large text again would cost a third of its call.
+// validate checks the arguments of one call against s, less the parameters that are blocked, and
+// returns them in their normal form, which is args itself where nothing had to be changed: a null for
+// a parameter that takes one is left out, a whole number written as 5.0 is 5, and one string for a
+// list is a list of one. The error names every mistake, in words that help a model to repair the call.
+//
+// Args has passed checkJSON, or the like in the transport: looking at every byte of a large text again
+// would cost a third of its call.
 func validate(s Spec, args json.RawMessage, blocked []string) (json.RawMessage, error) {
 	ms, err := members(args)
 	if err != nil {

@@ -79,7 +79,7 @@ func (w *world) try(ctx context.Context, name string, args object) (object, erro
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	normal, err := Validate(Seven()[i].Spec(), raw)
+	normal, err := validated(Seven()[i].Spec(), raw)
 	if err != nil {
 		return nil, err
 	}
