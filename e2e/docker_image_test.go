@@ -119,6 +119,14 @@ func TestDockerPull(t *testing.T) {
 		newCaller(t, e).script(t, "print(1)", "--image", r.name("nothing")).
 			complains(t, 125, "image "+r.name("nothing")+" is not at "+e.Endpoint+" and could not be pulled:", "manifest unknown", "--image")
 	})
+	t.Run("it takes too long", func(t *testing.T) {
+		t.Parallel()
+		r := newRegistry(t)
+		r.tiny(t, "slow", "amd64", map[string]string{"slow": r.address})
+		r.slow = true
+		newCaller(t, e).script(t, "print(1)", "--image", r.name("slow"), "--timeout", "2s").complains(t, 124,
+			"Script timed out after 2s before it began", "open image "+r.name("slow")+": the engine at "+e.Endpoint+" was pulling it")
+	})
 	t.Run("a layer is damaged", func(t *testing.T) {
 		t.Parallel()
 		r := newRegistry(t)

@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
@@ -28,7 +27,7 @@ type registry struct {
 
 	manifests map[string][]byte // by names
 	user      string            // who may pull, with the password secret; "" is everybody
-	pulled    atomic.Int64      // blobs
+	slow      bool              // blobs never come
 }
 
 func newRegistry(t *testing.T) *registry {
@@ -53,7 +52,10 @@ func (r *registry) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	_, blob, isBlob := strings.Cut(q.URL.Path, "/blobs/sha256:")
 	switch {
 	case isBlob:
-		r.pulled.Add(1)
+		if r.slow {
+			<-q.Context().Done()
+			return
+		}
 		http.ServeFile(w, q, filepath.Join(r.dir, filepath.Base(blob)))
 	case what == "":
 	case r.manifests[name] == nil:

@@ -75,7 +75,7 @@ func Open(ctx context.Context, cfg Config) (*Backend, error) {
 	b, err := cfg.open(ctx, e)
 	if err != nil {
 		_ = e.Close()
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && !errors.As(err, new(*waitError)) {
 			err = e.kept(ctx)
 		}
 		return nil, wrap("open "+cfg.target(), err)

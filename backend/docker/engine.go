@@ -135,9 +135,21 @@ func (e *engine) greet(ctx context.Context) error {
 	return nil
 }
 
+// waitError is the end of a context, with what was waited for.
+type waitError struct {
+	what  string
+	cause error
+}
+
+// Error tells both.
+func (e *waitError) Error() string { return e.what + ": " + e.cause.Error() }
+
+// Unwrap returns the cause of the end.
+func (e *waitError) Unwrap() error { return e.cause }
+
 // kept is the end of ctx, which came while the engine was at work.
 func (e *engine) kept(ctx context.Context) error {
-	return fmt.Errorf("no answer yet from the engine at %s: %w", e.host, context.Cause(ctx))
+	return &waitError{"no answer yet from the engine at " + e.host, context.Cause(ctx)}
 }
 
 // explain names the engine that was tried, unless the error does, and the cause of what failed.

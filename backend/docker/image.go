@@ -21,10 +21,14 @@ func (e *engine) pull(ctx context.Context, name string, progress func(string)) e
 	defer progress("")
 	progress("pulling image " + name)
 	err := e.fetch(ctx, name, progress)
-	if err != nil {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return &waitError{"the engine at " + e.host + " was pulling it", context.Cause(ctx)}
+	default:
 		return fmt.Errorf("image %s is not at %s and could not be pulled: %w; name another with --image, or build it there", name, e.host, err)
 	}
-	return nil
 }
 
 func (e *engine) fetch(ctx context.Context, name string, progress func(string)) error {
