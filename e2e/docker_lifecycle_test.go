@@ -236,7 +236,41 @@ func (u *user) prune(t *testing.T) {
 	}
 }
 
-// Each of many runs at once has a container of its own and gets its own answer.
+// P168: two sessions in one container keep their state apart, and their tools.
+func TestDockerSessionsInOneContainer(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	id := u.Container(t, u.Image)
+	var work sync.WaitGroup
+	for _, name := range []string{"one", "two"} {
+		work.Go(func() {
+			flags := []string{"--container", id, "--session", name}
+			u.run(t, "from hermes_tools import terminal, write_file\nmine = "+strconv.Quote(name)+"\nheard = []", flags...).must(t, "")
+			for range 4 {
+				u.run(t, "for _ in range(6): heard.append(terminal('echo ' + mine)['output'].strip())", flags...).must(t, "")
+			}
+			r := u.run(t, "print(len(heard), set(heard))", flags...)
+			r.must(t, fmt.Sprintf("24 {'%s'}\n", name))
+			if r.Kernel.ExecutionCount != 6 {
+				t.Errorf("kernel %+v", r.Kernel)
+			}
+		})
+	}
+	work.Wait()
+}
+
+// B021: what a script leaves running, with its output, holds nothing up and does not stay.
+func TestDockerBackgroundChild(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	id := u.Container(t, u.Image)
+	const code = "import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\nprint('done')"
+	u.run(t, code, "--container", id, "--timeout", "60s").must(t, "done\n")
+	u.idle(t, id, 0)
+	u.run(t, code, "--timeout", "60s").must(t, "done\n")
+}
+
+// P212: each of many runs at once has a container of its own, gets its own answer, and leaves none.
 func TestDockerManyAtOnce(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)

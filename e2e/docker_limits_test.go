@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hermes-exec/hermes-exec"
+	"github.com/hermes-exec/hermes-exec/internal/owner"
 )
 
 // hungry takes memory until there is none.
@@ -155,7 +156,7 @@ while True:
 	r.failed(t, 124, hermes.KindTimeout)
 }
 
-// What a script finds of the container's hardening, and what the engine says of it.
+// P219: what a script finds of the container's hardening, and what the engine says of it.
 func TestDockerHardening(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -176,6 +177,10 @@ import signal; signal.pause()
 	const want = "500000000 134217728 134217728 77 none none true true [ALL] [no-new-privileges] false"
 	if got := u.Docker(t, "inspect", "--format", format, u.container(t)); got != want {
 		t.Errorf("the engine says\n%s, want\n%s", got, want)
+	}
+	label := u.Docker(t, "inspect", "--format", `{{index .Config.Labels "hermes-exec.owner"}}`, u.container(t))
+	if m, err := owner.Parse(label); err != nil || m.PID != c.cmd.Process.Pid || m.Node != owner.Self().Node {
+		t.Errorf("its owner is %q, %v; want process %d", label, err, c.cmd.Process.Pid)
 	}
 	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
