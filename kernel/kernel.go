@@ -4,7 +4,9 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"io"
+	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
 )
@@ -68,4 +70,43 @@ type Executor interface {
 
 	// Close ends what the executor keeps. It is idempotent.
 	Close() error
+}
+
+// Interrupt is the cause with which a caller ends a cell.
+type Interrupt struct { //nolint:errname // it says what the caller does
+	Reason string // what the result says; "" is neutral
+	Kill   bool   // at once, without a chance to end in order
+	Soft   bool   // a kernel may answer with KeyboardInterrupt and live on, as with Cell.Soft
+}
+
+// Error says why the cell was interrupted.
+func (i *Interrupt) Error() string {
+	if i.Reason == "" {
+		return "interrupted"
+	}
+	return "interrupted: " + i.Reason
+}
+
+// Process says how the processes of cells run.
+type Process struct {
+	// Staging is a directory of the environment, there already, that an executor puts its files into.
+	// OneShot's is a cell's code, which replaces that of the cell before: use one directory for cells
+	// that run at once.
+	Staging string
+
+	Env   map[string]string // the whole environment of the cells
+	Grace time.Duration     // between the signal that ends a cell and Kill; 0 kills at once
+}
+
+// stop says how a cell ends whose context has.
+func (p Process) stop(cause error) backend.Stop {
+	interrupt := (*Interrupt)(nil)
+	switch {
+	case !errors.As(cause, &interrupt):
+		return backend.Stop{Signal: backend.Terminate, Grace: p.Grace}
+	case interrupt.Kill:
+		return backend.Stop{}
+	default:
+		return backend.Stop{Signal: backend.Interrupt, Grace: p.Grace}
+	}
 }

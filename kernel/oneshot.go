@@ -6,38 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
 )
 
 // ScriptName is the file that a cell's code is staged as.
 const ScriptName = "script.py"
-
-// Interrupt is the cause with which a caller ends a cell.
-type Interrupt struct { //nolint:errname // it says what the caller does
-	Reason string // what the result says; "" is neutral
-	Kill   bool   // at once, without a chance to end in order
-	Soft   bool   // a kernel may answer with KeyboardInterrupt and live on, as with Cell.Soft
-}
-
-// Error says why the cell was interrupted.
-func (i *Interrupt) Error() string {
-	if i.Reason == "" {
-		return "interrupted"
-	}
-	return "interrupted: " + i.Reason
-}
-
-// Process says how OneShot runs cells.
-type Process struct {
-	// Staging is a directory of the environment, there already, that a cell's code is put into. Each
-	// cell replaces the code of the one before: use one directory for cells that run at once.
-	Staging string
-
-	Env   map[string]string // the whole environment of the cells
-	Grace time.Duration     // between the signal that ends a cell and Kill; 0 kills at once
-}
 
 // oneShot runs each cell in a process of its own.
 type oneShot struct {
@@ -76,19 +50,6 @@ func (o *oneShot) Exec(ctx context.Context, c Cell) (*Outcome, error) {
 
 // Close implements Executor: nothing is kept between cells.
 func (o *oneShot) Close() error { return nil }
-
-// stop says how a cell ends whose context has.
-func (p Process) stop(cause error) backend.Stop {
-	interrupt := (*Interrupt)(nil)
-	switch {
-	case !errors.As(cause, &interrupt):
-		return backend.Stop{Signal: backend.Terminate, Grace: p.Grace}
-	case interrupt.Kill:
-		return backend.Stop{}
-	default:
-		return backend.Stop{Signal: backend.Interrupt, Grace: p.Grace}
-	}
-}
 
 // ended is the cause of ctx if that is why err came.
 func ended(ctx context.Context, err error) error {
