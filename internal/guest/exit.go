@@ -73,10 +73,9 @@ func (p *process) finish(err error) {
 	case p.started <- err:
 	default:
 	}
-	end := io.EOF
 	for _, in := range p.in {
 		if in != nil {
-			in.end(end)
+			in.end(io.EOF)
 		}
 	}
 	for _, out := range p.out {

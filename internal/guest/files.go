@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path"
 
-	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/fields"
 )
 
@@ -182,5 +181,3 @@ func (g *Guest) abs(name string) string {
 	}
 	return path.Join(g.info.Dir, name)
 }
-
-var _ backend.Process = (*process)(nil)

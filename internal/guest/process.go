@@ -18,7 +18,9 @@ import (
 // and again when it has ended.
 const controlWait = 2 * time.Second
 
-// process is one process of the guest. It implements backend.Process and stream.
+var _ backend.Process = (*process)(nil)
+
+// process is one process of the guest.
 type process struct {
 	g   *Guest
 	id  uint32

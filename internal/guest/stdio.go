@@ -81,7 +81,7 @@ func (p *process) deliver(channel byte, w io.Writer) {
 	if w == nil {
 		w = io.Discard
 	}
-	deliver := func() {
+	p.output.Go(func() {
 		if err := in.copyTo(w); err != nil {
 			p.writing.Lock()
 			defer p.writing.Unlock()
@@ -89,8 +89,7 @@ func (p *process) deliver(channel byte, w io.Writer) {
 				p.writeErr = err
 			}
 		}
-	}
-	p.output.Go(deliver)
+	})
 }
 
 func (p *process) feed(channel byte, r io.Reader) {
