@@ -28,7 +28,7 @@ func (b *Backend) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, 
 		cmd.Dir = b.info.Dir
 	}
 	p := &process{done: make(chan struct{})}
-	to, err := b.pipes(p, cmd)
+	to, err := b.redirect(p, cmd)
 	if err != nil {
 		p.discard(b)
 		return b.Guest.Start(ctx, cmd) // by the agent, as everywhere: slower, and the same
@@ -55,9 +55,9 @@ func (b *Backend) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, 
 	return p, nil
 }
 
-// pipes makes a pipe for every stream that somebody reads, and one for both where both go to the
+// redirect makes a pipe for every stream that somebody reads, and one for both where both go to the
 // same writer.
-func (b *Backend) pipes(p *process, cmd backend.Cmd) (to guest.Redirect, err error) {
+func (b *Backend) redirect(p *process, cmd backend.Cmd) (to guest.Redirect, err error) {
 	if cmd.Stdout != nil {
 		if p.stdout, err = b.pipe(cmd.Stdout, cmd.Keep); err != nil {
 			return to, err
