@@ -159,7 +159,7 @@ func (e *Env) Stub() []byte { return slices.Clone(e.stub) }
 
 // Warnings returns what every result warns of.
 func (e *Env) Warnings() []string {
-	return slices.Concat(e.options.Warnings, e.toolset.warnings, e.passed, e.Info().Warnings)
+	return slices.Concat(e.options.Warnings, e.unknown, e.passed, e.Info().Warnings)
 }
 
 // Call calls one tool as a script would, with the same checks.

@@ -33,8 +33,8 @@ func (r *run) result(err error) *Result {
 	} else {
 		res.judge(r.outcome, stderr.Text)
 	}
-	if res.Status == Failure && stderr.Text != "" {
-		res.Output += "\n--- stderr ---\n" + stderr.Text
+	if res.Status == Failure {
+		res.addStderr(stderr.Text)
 	}
 	res.mark(err)
 	res.Hint = hint(r.evidence(res, stdout, stderr))

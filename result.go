@@ -170,6 +170,13 @@ func (r *Result) ExitStatus() int {
 	}
 }
 
+// addStderr shows what was printed on stderr below the output.
+func (r *Result) addStderr(text string) {
+	if text != "" {
+		r.Output += "\n--- stderr ---\n" + text
+	}
+}
+
 // trace turns the dispatcher's list into that of a result.
 func trace(entries []tool.Entry, masked func(string) string) []Call {
 	calls := make([]Call, 0, len(entries))

@@ -11,12 +11,12 @@ import (
 
 // toolset is what scripts get of the tools that there are. It does not change.
 type toolset struct {
-	own      []tool.Tool // the embedding program's
-	names    []string    // those that were to be enabled; nil: all
-	tools    *tool.Registry
-	others   []string // the names of those that are not enabled
-	stub     []byte   // hermes_tools.py
-	warnings []string
+	own     []tool.Tool // the embedding program's
+	names   []string    // those that were to be enabled; nil: all
+	tools   *tool.Registry
+	others  []string // the names of those that are not enabled
+	stub    []byte   // hermes_tools.py
+	unknown []string // warnings of names that had no effect
 }
 
 // newToolset chooses from the seven and own, and writes the module.
@@ -27,7 +27,7 @@ func newToolset(own []tool.Tool, names []string) (*toolset, error) {
 		return nil, usageError{err}
 	}
 	t := &toolset{own: slices.Clone(own), names: slices.Clone(names)}
-	if t.tools, t.warnings, err = tool.NewRegistry(offered, names); err != nil {
+	if t.tools, t.unknown, err = tool.NewRegistry(offered, names); err != nil {
 		return nil, usageError{err}
 	}
 	for _, name := range all.Names() {

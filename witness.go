@@ -95,9 +95,7 @@ func (w *Witness) Lost(err error, k KernelState) *Result {
 	r := w.result(err, k)
 	stdout, stderr := w.stdout.Finish(0), w.stderr.Finish(0)
 	r.keep(stdout)
-	if stderr.Text != "" {
-		r.Output += "\n--- stderr ---\n" + stderr.Text
-	}
+	r.addStderr(stderr.Text)
 	r.ToolCallsMade = int64(len(calls))
 	if w.script.Trace {
 		r.ToolCalls = append([]Call{}, calls...)
