@@ -64,7 +64,7 @@ class Process(Stream):
 
     def _fork(self, fields: frames.Fields, scratch: List[bytes]) -> None:
         plan = _Plan()
-        self._oom = oom.Counter()
+        self._memory = oom.Counter()
         try:
             plan.prepare(fields)
             ours, theirs = _socket.socketpair()
@@ -73,7 +73,7 @@ class Process(Stream):
             plan.close()
             raise
         if self.pid == 0:
-            supervisor.run(theirs.detach(), plan.command, scratch)
+            supervisor.run(theirs.detach(), plan.command, scratch, self._memory)
         theirs.close()
         self._lifeline = ours.detach()
         os.set_blocking(self._lifeline, False)
@@ -188,7 +188,7 @@ class Process(Stream):
         self._lifeline = -1
         if self._status is None:
             self._orphaned()
-            self._status = -1, self._oom.rose()
+            self._status = -1, self._memory.rose()
             if self._started:
                 self._settle()
             else:

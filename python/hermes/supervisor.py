@@ -39,10 +39,10 @@ class Command:
         self.linger = linger
 
 
-def run(lifeline: int, command: Command, scratch: List[bytes]) -> NoReturn:
-    """Never returns: the process ends with its work."""
+def run(lifeline: int, command: Command, scratch: List[bytes], memory: oom.Counter) -> NoReturn:
+    """Never returns: the process ends with its work. Memory counts from before it was forked."""
     try:
-        _Supervisor(lifeline, command, scratch).run()
+        _Supervisor(lifeline, command, scratch, memory).run()
     except BaseException as e:  # noqa: B902 - a fork of the agent must not go on as the agent
         try:
             os.write(lifeline, b"failed supervise %d\n" % (getattr(e, "errno", None) or errno.EIO))
@@ -53,8 +53,9 @@ def run(lifeline: int, command: Command, scratch: List[bytes]) -> NoReturn:
 
 
 class _Supervisor:
-    def __init__(self, lifeline: int, command: Command, scratch: List[bytes]) -> None:
+    def __init__(self, lifeline: int, command: Command, scratch: List[bytes], memory: oom.Counter) -> None:
         self._lifeline = lifeline
+        self._memory = memory
         self._scratch = scratch
         self._command = command
         self._agent = os.getppid()
@@ -75,7 +76,6 @@ class _Supervisor:
             self._say(failure)
             return
         self._say(b"started %d\n" % pid)
-        self._oom = oom.Counter()
         self._watch(wake[0])
 
     def _prepare_signals(self) -> List[int]:
@@ -143,7 +143,7 @@ class _Supervisor:
     def _report(self, status: int, survivors: List[str]) -> None:
         self._reported = True
         lines = [b"survivor %s\n" % s.encode("utf-8", "replace").replace(b"\n", b"?") for s in survivors]
-        lines.append(b"exit %d %d\n" % (status, status != 0 and self._oom.rose()))
+        lines.append(b"exit %d %d\n" % (status, status != 0 and self._memory.rose()))
         self._say(b"".join(lines))
 
     def _obey(self, line: bytes) -> None:
