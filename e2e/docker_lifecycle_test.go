@@ -342,8 +342,8 @@ func TestDockerOutputIsNeverEmpty(t *testing.T) {
 		t.Parallel()
 		entered := settings
 		entered.Docker.Container = e.Container(t, e.Image)
-		for range 100 {
-			echo(t, entered, 3)
+		for range 30 {
+			echo(t, entered, 5)
 		}
 	})
 }

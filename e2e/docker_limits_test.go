@@ -51,6 +51,14 @@ sys.exit(3)
 			t.Errorf("exit code %d, output %q, hint %q", exitCode(r.Result), r.Output, r.Hint)
 		}
 	})
+	t.Run("the script in a container of somebody else", func(t *testing.T) {
+		t.Parallel()
+		r := u.run(t, hungry, "--container", u.Container(t, "--memory", "64m", u.Image))
+		r.failed(t, 137, hermes.KindOOM)
+		if r.Hint != "" {
+			t.Errorf("hint %q: its limit is not ours", r.Hint)
+		}
+	})
 	t.Run("a child, and the script does not mind", func(t *testing.T) {
 		t.Parallel()
 		u.run(t, `
