@@ -28,11 +28,7 @@ func open(t *testing.T, o hermes.Options) *hermes.Env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	testenv.CloseAfter(t, e)
 	return e
 }
 

@@ -21,11 +21,7 @@ import (
 func newSessions(t *testing.T) *hermes.Sessions {
 	t.Helper()
 	s := hermes.NewSessions(nil)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	testenv.CloseAfter(t, s)
 	return s
 }
 

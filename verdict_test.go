@@ -173,10 +173,6 @@ func openHere(t *testing.T) *Env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	testenv.CloseAfter(t, e)
 	return e
 }

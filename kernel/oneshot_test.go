@@ -80,11 +80,7 @@ func closing(t *testing.T) func(b backend.Backend, err error) backend.Backend {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() {
-			if err := b.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		testenv.CloseAfter(t, b)
 		return b
 	}
 }

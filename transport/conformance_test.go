@@ -3,9 +3,7 @@
 package transport_test
 
 import (
-	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -48,7 +46,7 @@ func openLocal(t *testing.T) backend.Backend {
 
 func openLocalWith(t *testing.T, python string) backend.Backend {
 	t.Helper()
-	b, err := local.Open(t.Context(), local.Config{Dir: t.TempDir(), Env: environ(), Python: python})
+	b, err := local.Open(t.Context(), local.Config{Dir: t.TempDir(), Env: testenv.Environ(), Python: python})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,20 +55,11 @@ func openLocalWith(t *testing.T, python string) backend.Backend {
 
 func openPipe(t *testing.T) backend.Backend {
 	t.Helper()
-	b, err := backendtest.Pipe(t.Context(), backendtest.PipeConfig{Dir: t.TempDir(), Env: environ(), Python: testenv.Python(t)})
+	b, err := backendtest.Pipe(t.Context(), backendtest.PipeConfig{Dir: t.TempDir(), Env: testenv.Environ(), Python: testenv.Python(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
-}
-
-func environ() map[string]string {
-	vars := map[string]string{}
-	for _, pair := range os.Environ() {
-		name, value, _ := strings.Cut(pair, "=")
-		vars[name] = value
-	}
-	return vars
 }
 
 // TestInterpreters runs the contract on the oldest and the newest interpreter that is here: the stub

@@ -52,7 +52,7 @@ func TestPipeDelayed(t *testing.T) {
 func faulty(t *testing.T, lease time.Duration) (*env, *Link) {
 	t.Helper()
 	link := &Link{}
-	cfg := PipeConfig{Python: testenv.Python(t), Dir: t.TempDir(), Env: pipeEnv(), Lease: lease}
+	cfg := PipeConfig{Python: testenv.Python(t), Dir: t.TempDir(), Env: testenv.Environ(), Lease: lease}
 	cfg.Wrap = func(inner guest.Link) guest.Link { return link.Wrap(inner) }
 	b, err := Pipe(t.Context(), cfg)
 	if err != nil {
@@ -223,7 +223,7 @@ func TestPipeFewDescriptors(t *testing.T) {
 	if err := os.WriteFile(python, []byte(wrapper), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	e := &env{TB: t, Backend: open(t, PipeConfig{Python: python, Dir: dir, Env: pipeEnv()}), mark: "hx" + rand.Text()}
+	e := &env{TB: t, Backend: open(t, PipeConfig{Python: python, Dir: dir, Env: testenv.Environ()}), mark: "hx" + rand.Text()}
 	l := e.listen(ctx, "unix", "")
 	holder := e.ready(ctx, e.dial(l, "hold", "60"))
 	var running []backend.Process

@@ -14,16 +14,6 @@ import (
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
-// pipeEnv is the environment of the tests, as an environment has it.
-func pipeEnv() map[string]string {
-	vars := map[string]string{}
-	for _, pair := range os.Environ() {
-		name, value, _ := strings.Cut(pair, "=")
-		vars[name] = value
-	}
-	return vars
-}
-
 // open opens a Pipe that is closed with the test.
 func open(t *testing.T, cfg PipeConfig) backend.Backend {
 	t.Helper()
@@ -31,18 +21,14 @@ func open(t *testing.T, cfg PipeConfig) backend.Backend {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
+	testenv.CloseAfter(t, b)
 	return b
 }
 
 // openPipe opens a Pipe with a link in it, or none.
 func openPipe(t *testing.T, link *Link) backend.Backend {
 	t.Helper()
-	cfg := PipeConfig{Python: testenv.Python(t), Dir: t.TempDir(), Env: pipeEnv()}
+	cfg := PipeConfig{Python: testenv.Python(t), Dir: t.TempDir(), Env: testenv.Environ()}
 	if link != nil {
 		cfg.Wrap = func(inner guest.Link) guest.Link { return link.Wrap(inner) }
 	}
@@ -59,7 +45,7 @@ func TestPipeInterpreters(t *testing.T) {
 	for _, python := range testenv.Pythons(t) {
 		t.Run(python.Version, func(t *testing.T) {
 			t.Parallel()
-			cfg := PipeConfig{Python: python.Path, Dir: t.TempDir(), Env: pipeEnv()}
+			cfg := PipeConfig{Python: python.Path, Dir: t.TempDir(), Env: testenv.Environ()}
 			if !python.Usable() {
 				_, err := Pipe(t.Context(), cfg)
 				if !errors.Is(err, backend.ErrNoPython) || !strings.Contains(err.Error(), " is older than 3.8") {
@@ -86,7 +72,7 @@ func TestPipeLongTemp(t *testing.T) {
 	if err := os.Mkdir(long, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	vars := pipeEnv()
+	vars := testenv.Environ()
 	vars["TMPDIR"] = long
 	b := open(t, PipeConfig{Python: testenv.Python(t), Dir: t.TempDir(), Env: vars})
 	if b.Info().Temp != long {

@@ -17,15 +17,11 @@ import (
 // User code that kills the agent together with its own supervisor leaves nothing: neither what is in
 // a session of its own nor what gave its environment away, and nobody has to close anything for it.
 func TestAgentAndSupervisorKilled(t *testing.T) {
-	b, err := local.Open(t.Context(), local.Config{Dir: t.TempDir(), Env: environ(), Python: testenv.Python(t)})
+	b, err := local.Open(t.Context(), local.Config{Dir: t.TempDir(), Env: testenv.Environ(), Python: testenv.Python(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
+	testenv.CloseAfter(t, b)
 	seconds := strconv.Itoa(1e6 + rand.IntN(1e6)) // tells these sleeps from all others
 	out := newLines()
 	_, err = b.Start(t.Context(), backend.Cmd{

@@ -20,7 +20,7 @@ func TestDamagedLibrary(t *testing.T) {
 	for _, module := range []string{"bootstrap", "agent"} {
 		t.Run(module, func(t *testing.T) {
 			t.Parallel()
-			env := environ()
+			env := testenv.Environ()
 			env["HERMES_HOME"] = t.TempDir()
 			kept := filepath.Join(env["HERMES_HOME"], "cache", "guest")
 			if used := libraryOf(t, env); !strings.HasPrefix(used, kept) {
@@ -51,7 +51,7 @@ func TestDamagedLibrary(t *testing.T) {
 // installed.
 func TestUnusedLibraries(t *testing.T) {
 	t.Parallel()
-	env := environ()
+	env := testenv.Environ()
 	env["HERMES_HOME"] = t.TempDir()
 	used := libraryOf(t, env)
 	month := 30 * 24 * time.Hour

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 
 // beVictim prints its scratch once all is running.
 func beVictim(ctx context.Context, mark string) error {
-	b, err := local.Open(ctx, local.Config{Env: environ()})
+	b, err := local.Open(ctx, local.Config{Env: testenv.Environ()})
 	if err != nil {
 		return err
 	}
@@ -94,24 +94,11 @@ func TestHostKilled(t *testing.T) {
 func TestBackend(t *testing.T) {
 	backendtest.TestBackend(t, backendtest.Config{Open: func(t *testing.T) backend.Backend {
 		t.Helper()
-		b, err := local.Open(t.Context(), local.Config{Dir: t.TempDir(), Env: environ(), Python: testenv.Python(t)})
+		b, err := local.Open(t.Context(), local.Config{Dir: t.TempDir(), Env: testenv.Environ(), Python: testenv.Python(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() {
-			if err := b.Close(); err != nil {
-				t.Errorf("close: %v", err)
-			}
-		})
+		testenv.CloseAfter(t, b)
 		return b
 	}})
-}
-
-func environ() map[string]string {
-	vars := map[string]string{}
-	for _, pair := range os.Environ() {
-		name, value, _ := strings.Cut(pair, "=")
-		vars[name] = value
-	}
-	return vars
 }

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hermes-exec/hermes-exec/internal/logfile"
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,11 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // closed closes l at the end of the test.
 func closed(t *testing.T, l *logfile.File) *logfile.File {
 	t.Helper()
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	testenv.CloseAfter(t, l)
 	return l
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	hermes "github.com/hermes-exec/hermes-exec"
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
 // story is a list of cells and what becomes of each. It has sessions of its own.
@@ -54,11 +55,7 @@ func (c Config) tell(t *testing.T, s story, results *collector) {
 		t.Skip(why)
 	}
 	sessions := hermes.NewSessions(nil)
-	t.Cleanup(func() {
-		if err := sessions.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	testenv.CloseAfter(t, sessions)
 	o := c.Options(t)
 	o.Settings.Transport = c.Transport
 	o.Settings.Timeout = time.Minute

@@ -13,6 +13,7 @@ import (
 
 	hermes "github.com/hermes-exec/hermes-exec"
 	"github.com/hermes-exec/hermes-exec/config"
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
 // rowLimit bounds the context of one row. It is long because slow machines are no failures.
@@ -96,11 +97,7 @@ func open(t *testing.T, c Config, change func(*config.Settings)) *hermes.Env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	testenv.CloseAfter(t, e)
 	return e
 }
 

@@ -3,6 +3,7 @@
 package testenv
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -67,4 +68,24 @@ func TempDir(t testing.TB) string {
 		}
 	})
 	return dir
+}
+
+// CloseAfter closes c at the end of the test, which fails if that does.
+func CloseAfter(t testing.TB, c io.Closer) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+}
+
+// Environ is the environment of the tests, as a backend is told it.
+func Environ() map[string]string {
+	vars := map[string]string{}
+	for _, pair := range os.Environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		vars[name] = value
+	}
+	return vars
 }
