@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/backend/docker"
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
@@ -343,12 +345,20 @@ func TestDockerEngineFails(t *testing.T) {
 // TestDockerKnowsTheCallerOnly opens containers for a caller whose environment is not this process's.
 func TestDockerKnowsTheCallerOnly(t *testing.T) {
 	e := engine(t)
+	r := newRegistry(t)
+	r.user = "me"
+	r.tiny(t, "helped", "amd64", map[string]string{"helped": r.address})
+	unpull(t, e, r.name("helped")) // when the variables are as they were
 	for name, value := range map[string]string{
 		"DOCKER_HOST": "tcp://127.0.0.1:1", "DOCKER_CONTEXT": "nowhere", "DOCKER_CONFIG": "/nowhere", "DOCKER_API_VERSION": "1.999",
 		"DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": "/nowhere", "HTTP_PROXY": "http://127.0.0.1:1", "HTTPS_PROXY": "http://127.0.0.1:1",
 	} {
 		t.Setenv(name, value)
 	}
+	bin := t.TempDir()
+	credentialHelper(t, bin, `echo "{\"ServerURL\": \"$(cat)\", \"Username\": \"$WHO\", \"Secret\": \"secret\"}"`)
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	t.Setenv("WHO", "somebody else")
 	// Not 127.0.0.1, for which nobody takes a proxy.
 	p := relay(t, e, listenTCP(t), 0)
 	host := strings.Replace(p.host, "127.0.0.1", "0.0.0.0", 1)
@@ -356,6 +366,16 @@ func TestDockerKnowsTheCallerOnly(t *testing.T) {
 	t.Run("by DOCKER_HOST", func(t *testing.T) {
 		t.Parallel()
 		openDocker(t, docker.Config{Image: e.Image, Env: map[string]string{"DOCKER_HOST": host}})
+	})
+	t.Run("with a credential helper", func(t *testing.T) {
+		t.Parallel()
+		c := newCaller(t, e)
+		write(t, filepath.Join(c.env["HOME"], ".docker/config.json"), `{"credsStore": "test"}`)
+		env := map[string]string{"DOCKER_HOST": e.Endpoint, "HOME": c.env["HOME"], "WHO": "me"}
+		// That it has no Python is what shows that it was pulled.
+		if _, err := docker.Open(t.Context(), docker.Config{Image: r.name("helped"), Env: env}); !errors.Is(err, backend.ErrNoPython) {
+			t.Error(err)
+		}
 	})
 	t.Run("by a context", func(t *testing.T) {
 		t.Parallel()

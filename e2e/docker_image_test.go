@@ -170,6 +170,16 @@ func (c *caller) onTerminal(t *testing.T, flags []string, code string) string {
 	return string(out)
 }
 
+// credentialHelper makes a helper named test, which is a script.
+func credentialHelper(t *testing.T, dir, script string) {
+	t.Helper()
+	name := filepath.Join(dir, "docker-credential-test")
+	write(t, name, "#!/bin/sh\n"+script)
+	if err := os.Chmod(name, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestDockerPullWithCredentials takes those that the docker command has stored.
 func TestDockerPullWithCredentials(t *testing.T) {
 	e := engine(t)
@@ -178,11 +188,9 @@ func TestDockerPullWithCredentials(t *testing.T) {
 	}
 	helper := func(t *testing.T, c *caller, answer string) {
 		t.Helper()
-		write(t, filepath.Join(c.env["HOME"], "bin/docker-credential-test"), "#!/bin/sh\n"+answer)
-		if err := os.Chmod(filepath.Join(c.env["HOME"], "bin/docker-credential-test"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		c.env["PATH"] = filepath.Join(c.env["HOME"], "bin") + ":" + c.env["PATH"]
+		bin := filepath.Join(c.env["HOME"], "bin")
+		credentialHelper(t, bin, answer)
+		c.env["PATH"] = bin + ":" + c.env["PATH"]
 	}
 	for name, test := range map[string]struct {
 		store func(*testing.T, *caller, *registry)
@@ -194,8 +202,7 @@ func TestDockerPullWithCredentials(t *testing.T) {
 		}, "no usable Python 3"},
 		"in a variable": {func(_ *testing.T, c *caller, r *registry) { c.env["DOCKER_AUTH_CONFIG"] = auths(r) }, "no usable Python 3"},
 		"in a helper": {func(t *testing.T, c *caller, r *registry) {
-			c.env["WHO"] = "me"
-			helper(t, c, `echo "{\"ServerURL\": \"$(cat)\", \"Username\": \"$WHO\", \"Secret\": \"secret\"}"`)
+			helper(t, c, `echo "{\"ServerURL\": \"$(cat)\", \"Username\": \"me\", \"Secret\": \"secret\"}"`)
 			write(t, filepath.Join(c.env["HOME"], ".docker/config.json"), fmt.Sprintf(`{"credHelpers": {%q: "test"}}`, r.address))
 		}, "no usable Python 3"},
 		"a helper that fails": {func(t *testing.T, c *caller, _ *registry) {

@@ -218,7 +218,12 @@ func (r *registry) tiny(t *testing.T, name, architecture string, programs map[st
 	r.publish(t, name, config, r.put(t, layer, bytes.NewReader(files)))
 }
 
-// unpull removes what was pulled at the end of the test.
+// unpull removes an image at the end of the test, if it was pulled.
 func unpull(t *testing.T, e testenv.Engine, image string) {
-	t.Cleanup(func() { e.Docker(t, "rmi", image) })
+	t.Helper()
+	t.Cleanup(func() {
+		if e.Docker(t, "images", "--quiet", image) != "" {
+			e.Docker(t, "rmi", image)
+		}
+	})
 }
