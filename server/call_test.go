@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 
 	hermes "github.com/hermes-exec/hermes-exec"
 	"github.com/hermes-exec/hermes-exec/internal/owner"
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
 // impostor is a server that does what a test says.
@@ -249,12 +249,8 @@ func TestServerSilentOfUnknownProcess(t *testing.T) {
 	if err := c.Place.make(); err != nil {
 		t.Fatal(err)
 	}
-	child := exec.Command("true")
-	if err := child.Run(); err != nil {
-		t.Skip(err)
-	}
 	dead := owner.Self()
-	dead.PID = child.Process.Pid
+	dead.PID = testenv.DeadPID(t)
 	for name, arrange := range map[string]func() error{
 		"no mark":         func() error { return nil },
 		"that of another": func() error { return dead.Write(c.Place.Dir) },

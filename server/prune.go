@@ -17,7 +17,7 @@ import (
 	"github.com/hermes-exec/hermes-exec/internal/owner"
 )
 
-// unmarkedFor is the age from which PruneAll removes what does not say whose it is.
+// unmarkedFor is the age from which PruneOptions.All removes what does not say whose it is.
 const unmarkedFor = 24 * time.Hour
 
 // PruneOptions say where to look, and how much to dare.

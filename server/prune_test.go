@@ -17,13 +17,9 @@ import (
 
 // Only what the dead have left goes.
 func TestPrune(t *testing.T) {
-	child := exec.Command("true")
-	if err := child.Run(); err != nil {
-		t.Skip(err)
-	}
 	living := owner.Self()
 	dead, elsewhere := living, living
-	dead.PID, elsewhere.Node = child.Process.Pid, "elsewhere"
+	dead.PID, elsewhere.Node = testenv.DeadPID(t), "elsewhere"
 
 	home, temp := testenv.TempDir(t), testenv.TempDir(t)
 	place, err := Locate(home)
@@ -93,12 +89,8 @@ func TestPrune(t *testing.T) {
 
 // What became of the sessions of a dead server stays, until nobody has come for it in a day.
 func TestPruneLeavesWhatIsToTell(t *testing.T) {
-	child := exec.Command("true")
-	if err := child.Run(); err != nil {
-		t.Skip(err)
-	}
 	dead := owner.Self()
-	dead.PID = child.Process.Pid
+	dead.PID = testenv.DeadPID(t)
 	place, err := Locate(testenv.TempDir(t))
 	if err != nil {
 		t.Fatal(err)
@@ -149,14 +141,10 @@ func names(t *testing.T, dir string) []string {
 
 // What runs in the scratch of an agent that was killed with all who watched ends with the scratch.
 func TestPruneEndsWhatIsLeft(t *testing.T) {
-	child := exec.Command("true")
-	if err := child.Run(); err != nil {
-		t.Skip(err)
-	}
 	temp := testenv.TempDir(t)
 	living := owner.Self()
 	dead := living
-	dead.PID = child.Process.Pid
+	dead.PID = testenv.DeadPID(t)
 	ended := map[string]*exec.Cmd{}
 	for name, mark := range map[string]owner.Mark{"dead": dead, "living": living} {
 		scratch := filepath.Join(temp, "hermes_sandbox_"+name)

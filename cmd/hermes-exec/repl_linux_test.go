@@ -33,7 +33,7 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, kind string, size unix.Winsize) *te
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skip(err)
+		testenv.Missing(t, "terminals", err.Error())
 	}
 	fd := int(master.Fd())
 	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
@@ -48,7 +48,7 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, kind string, size unix.Winsize) *te
 	}
 	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skip(err)
+		testenv.Missing(t, "terminals", err.Error())
 	}
 	defer slave.Close()
 	cmd.Env = append(cmd.Env, "TERM="+kind)

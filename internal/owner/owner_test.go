@@ -17,10 +17,7 @@ func TestDead(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the facts that prove a death are told on Linux alone")
 	}
-	child := exec.Command("true")
-	if err := child.Run(); err != nil {
-		t.Skip(err)
-	}
+	gone := testenv.DeadPID(t)
 	changed := func(change func(*owner.Mark)) owner.Mark {
 		m := owner.Self()
 		change(&m)
@@ -32,13 +29,13 @@ func TestDead(t *testing.T) {
 	}{
 		"itself":               {owner.Self(), false},
 		"init":                 {changed(func(m *owner.Mark) { m.PID, m.Start = 1, "-" }), false},
-		"gone":                 {changed(func(m *owner.Mark) { m.PID = child.Process.Pid }), true},
+		"gone":                 {changed(func(m *owner.Mark) { m.PID = gone }), true},
 		"identifier reused":    {changed(func(m *owner.Mark) { m.Start = "1" }), true},
 		"before the boot":      {changed(func(m *owner.Mark) { m.Boot = "another" }), true},
-		"in a container":       {changed(func(m *owner.Mark) { m.PID, m.Space = child.Process.Pid, "pid:[1]" }), false},
-		"on another machine":   {changed(func(m *owner.Mark) { m.PID, m.Node = child.Process.Pid, "elsewhere" }), false},
+		"in a container":       {changed(func(m *owner.Mark) { m.PID, m.Space = gone, "pid:[1]" }), false},
+		"on another machine":   {changed(func(m *owner.Mark) { m.PID, m.Node = gone, "elsewhere" }), false},
 		"old one of elsewhere": {changed(func(m *owner.Mark) { m.Boot, m.Node = "another", "elsewhere" }), false},
-		"of unknown boot":      {changed(func(m *owner.Mark) { m.PID, m.Boot = child.Process.Pid, "-" }), false},
+		"of unknown boot":      {changed(func(m *owner.Mark) { m.PID, m.Boot = gone, "-" }), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := test.mark.Dead(); got != test.dead {
@@ -53,9 +50,9 @@ func TestDeadNotWaitedFor(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the facts that prove a death are told on Linux alone")
 	}
-	child := exec.Command("true")
+	child := exec.Command(testenv.Require(t, "true"))
 	if err := child.Start(); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	mark := owner.Self()
 	mark.PID, mark.Start = child.Process.Pid, "-"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -47,4 +48,14 @@ func Processes(marker string) []string {
 		}
 	}
 	return found
+}
+
+// DeadPID returns the number of a process that has ended.
+func DeadPID(t testing.TB) int {
+	t.Helper()
+	cmd := exec.Command(Require(t, "true"))
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid
 }
