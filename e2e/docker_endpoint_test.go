@@ -357,7 +357,6 @@ func TestDockerKnowsTheCallerOnly(t *testing.T) {
 	}
 	bin := t.TempDir()
 	credentialHelper(t, bin, `echo "{\"ServerURL\": \"$(cat)\", \"Username\": \"$WHO\", \"Secret\": \"secret\"}"`)
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	t.Setenv("WHO", "somebody else")
 	// Not 127.0.0.1, for which nobody takes a proxy.
 	p := relay(t, e, listenTCP(t), 0)
@@ -371,7 +370,7 @@ func TestDockerKnowsTheCallerOnly(t *testing.T) {
 		t.Parallel()
 		c := newCaller(t, e)
 		write(t, filepath.Join(c.env["HOME"], ".docker/config.json"), `{"credsStore": "test"}`)
-		env := map[string]string{"DOCKER_HOST": e.Endpoint, "HOME": c.env["HOME"], "WHO": "me"}
+		env := map[string]string{"DOCKER_HOST": e.Endpoint, "HOME": c.env["HOME"], "WHO": "me", "PATH": bin + ":" + c.env["PATH"]}
 		// That it has no Python is what shows that it was pulled.
 		if _, err := docker.Open(t.Context(), docker.Config{Image: r.name("helped"), Env: env}); !errors.Is(err, backend.ErrNoPython) {
 			t.Error(err)

@@ -192,6 +192,14 @@ func TestDockerPullWithCredentials(t *testing.T) {
 		credentialHelper(t, bin, answer)
 		c.env["PATH"] = bin + ":" + c.env["PATH"]
 	}
+	t.Run("a helper that waits", func(t *testing.T) {
+		t.Parallel()
+		r := newRegistry(t)
+		c := newCaller(t, e)
+		helper(t, c, "exec sleep 600")
+		write(t, filepath.Join(c.env["HOME"], ".docker/config.json"), `{"credsStore": "test"}`)
+		c.script(t, "print(1)", "--image", r.name("any"), "--timeout", "2s").complains(t, 124, "Script timed out after 2s before it began")
+	})
 	for name, test := range map[string]struct {
 		store func(*testing.T, *caller, *registry)
 		want  string // of the complaint
@@ -209,6 +217,9 @@ func TestDockerPullWithCredentials(t *testing.T) {
 			helper(t, c, `cat >/dev/null; echo the vault is locked; exit 1`)
 			write(t, filepath.Join(c.env["HOME"], ".docker/config.json"), `{"credsStore": "test"}`)
 		}, "docker-credential-test: "},
+		"a helper that is not there": {func(t *testing.T, c *caller, _ *registry) {
+			write(t, filepath.Join(c.env["HOME"], ".docker/config.json"), `{"credsStore": "test"}`)
+		}, "docker-credential-test is not on PATH"},
 		"none": {func(*testing.T, *caller, *registry) {}, "no basic auth credentials"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func (e *engine) fetch(ctx context.Context, name string, progress func(string)) 
 	if err != nil {
 		return err
 	}
-	auth, err := e.credentials(reference.Domain(ref))
+	auth, err := e.credentials(ctx, reference.Domain(ref))
 	if err != nil {
 		return err
 	}

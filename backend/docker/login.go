@@ -2,25 +2,23 @@ package docker
 
 import (
 	"cmp"
+	"context"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/docker/cli/cli/config/configfile"
 	"github.com/docker/cli/cli/config/credentials"
 	"github.com/docker/cli/cli/config/types"
-	helper "github.com/docker/docker-credential-helpers/client"
-	helpers "github.com/docker/docker-credential-helpers/credentials"
 	"github.com/docker/docker/api/types/registry"
 )
 
 // credentials are what the docker command has stored for a registry, encoded; "" if it has nothing. They
 // are looked up as that does, but for its eye on the environment: the caller's is not this process's.
-func (e *engine) credentials(host string) (string, error) {
+func (e *engine) credentials(ctx context.Context, host string) (string, error) {
 	if host == "docker.io" {
 		host = "https://index.docker.io/v1/" // under which that one is stored
 	}
-	auth, err := e.login(host)
+	auth, err := e.login(ctx, host)
 	if err != nil {
 		return "", fmt.Errorf("credentials for %s: %w", host, err)
 	}
@@ -30,7 +28,7 @@ func (e *engine) credentials(host string) (string, error) {
 	return registry.EncodeAuthConfig(registry.AuthConfig(auth))
 }
 
-func (e *engine) login(host string) (types.AuthConfig, error) {
+func (e *engine) login(ctx context.Context, host string) (types.AuthConfig, error) {
 	if text := e.env["DOCKER_AUTH_CONFIG"]; text != "" {
 		file := configfile.New("")
 		if err := file.LoadFromReader(strings.NewReader(text)); err != nil {
@@ -45,23 +43,7 @@ func (e *engine) login(host string) (types.AuthConfig, error) {
 		return types.AuthConfig{}, err
 	}
 	if name := cmp.Or(file.CredentialHelpers[host], file.CredentialsStore); name != "" {
-		return e.ask(name, host)
+		return e.ask(ctx, name, host)
 	}
 	return credentials.NewFileStore(file).Get(host)
-}
-
-// ask has a credential helper of the docker command's say what it knows. It runs with the caller's
-// variables.
-func (e *engine) ask(name, host string) (types.AuthConfig, error) {
-	vars := maps.Clone(e.env)
-	got, err := helper.Get(helper.NewShellProgramFuncWithEnv("docker-credential-"+name, &vars), host)
-	switch {
-	case helpers.IsErrCredentialsNotFound(err):
-		return types.AuthConfig{}, nil
-	case err != nil:
-		return types.AuthConfig{}, fmt.Errorf("docker-credential-%s: %w", name, err)
-	case got.Username == "<token>":
-		return types.AuthConfig{ServerAddress: host, IdentityToken: got.Secret}, nil
-	}
-	return types.AuthConfig{ServerAddress: host, Username: got.Username, Password: got.Secret}, nil
 }
