@@ -217,20 +217,34 @@ func (z *zeros) read() int64 {
 	return z.n
 }
 
+// stdinEndless: little is read for a process that reads little, and nothing for one that has ended. What
+// is sent to one that has closed its stdin is dropped as fast as it comes.
 func stdinEndless(ctx context.Context, e *env) {
-	for name, code := range map[string]string{
-		"reads a little": "import os;os.read(0,10)",
-		"reads nothing":  "pass",
-		"closes it":      "import os;os.close(0);print('ready',flush=True);os.system('sleep 0.1')",
-	} {
-		endless := &zeros{}
+	var endless *zeros
+	start := func(code string) *proc {
+		endless = &zeros{}
 		cmd := e.py(code)
 		cmd.Stdin = endless
-		e.start(ctx, cmd).wait(ctx)
-		if endless.read() > 64<<20 {
-			e.Errorf("%s: %d bytes were read for it", name, endless.read())
+		return e.start(ctx, cmd)
+	}
+	ended := func(what string) {
+		read := endless.read()
+		e.output(ctx, e.py("pass"))
+		if late := endless.read() - read; late > 1<<20 {
+			e.Errorf("%s: %d bytes were read after its end", what, late)
 		}
 	}
+	p := start("import os,time;os.read(0,10);print('ready',flush=True);time.sleep(600)")
+	p.await(ctx, "ready\n")
+	if n := endless.read(); n > 64<<20 {
+		e.Errorf("reads a little: %d bytes were read for it", n)
+	}
+	p.kill(ctx)
+	ended("killed")
+	start("pass").wait(ctx)
+	ended("reads nothing")
+	start("import os;os.close(0);print('ready',flush=True);os.system('sleep 0.1')").wait(ctx)
+	ended("closes it")
 }
 
 func descriptors(ctx context.Context, e *env) {
