@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Callable, Collection, Dict, List, NoReturn, Optional
 
 RESCAN = 0.05  # seconds between two looks at a share that no one was woken for
+_PIECE = 1 << 18  # bytes to read from the host at once, into one place: a fresh one is mapped, touched and unmapped
 _END = 4.0  # seconds that supervisors get to end what they started: their grace and patience, and some
 _SWEEP = 0.5  # seconds to end what killed supervisors have left; nothing else happens meanwhile
 
@@ -35,7 +36,8 @@ class Agent:
         self._scratch = scratch
         self._lease = lease
         self._heard = time.monotonic()
-        self._buffer = bytearray()
+        self._piece = bytearray(_PIECE)
+        self._buffer = bytearray()  # what was read and is no whole frame yet
         self._streams = {}  # type: Dict[int, Stream]
         self._next = 2  # the guest's streams have even numbers
         self._over = False
@@ -88,16 +90,16 @@ class Agent:
 
     def _read(self, _events: int) -> None:
         try:
-            data = os.read(self._stdin, 1 << 18)
+            n = os.readv(self._stdin, [self._piece])
         except BlockingIOError:
             return
         except OSError:
-            data = b""
-        if not data:
+            n = 0
+        if n == 0:
             self._over = True
             return
         self._heard = time.monotonic()
-        self._buffer += data
+        self._buffer += memoryview(self._piece)[:n]
         self._take_frames()
 
     def _take_frames(self) -> None:

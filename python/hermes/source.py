@@ -78,6 +78,7 @@ class Source:
         self._wide = False
         self._splicing = False
         self._ended = False
+        self._emptied = False  # the last read got less than it asked for: asking again is two system calls for nothing
         self._pending = memoryview(b"")  # the kept tail, waiting for credit
         set_nonblocking(fd)
         self._rearm()
@@ -112,6 +113,9 @@ class Source:
                 self._end(at_eof=True)
             elif self._left is not None:
                 self._left -= n
+            elif self._emptied:
+                empty = True
+                break
         self._send_tail()
         self._rearm()
         return empty or self._ended
@@ -150,6 +154,7 @@ class Source:
     def _read(self) -> Optional[int]:
         """Reads one piece, at most _left bytes; 0 at the end, None when nothing is there."""
         limit = self._room() if self._left is None else min(self._room(), self._left)
+        self._emptied = False
         try:
             if self._head is not None and self._sent >= self._head:
                 return self._drain(limit)
@@ -157,7 +162,9 @@ class Source:
                 n = min(readable_bytes(self.fd), limit, _SPLICE_AT_MOST)
                 if n >= _SPLICE_FROM:
                     return self._splice(n)
-            data = os.read(self.fd, min(limit, _READ))
+            size = min(limit, _READ)
+            data = os.read(self.fd, size)
+            self._emptied = len(data) < size
         except BlockingIOError:
             return None
         except OSError:
