@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package e2e tests the product against real environments that are not this machine. Tests of one
 // environment stand in files that begin with its name.
 package e2e
