@@ -18,8 +18,8 @@ _received = bytearray()
 
 
 def boot(name: str, size: int, lease: float, library: str) -> None:
-    """Does not return. Name and size are those of the library that follows on stdin, where library is not the place at
-    which it lies already. The lease is in seconds; 0 is none."""
+    """Does not return. Name and size are those of the library that follows on stdin, where library is
+    not the place at which it lies already. The lease is in seconds; 0 is none."""
     if sys.version_info < (3, 8):
         _refuse("Python %d.%d.%d is older than 3.8" % sys.version_info[:3])
     temp, scratch = _scratch(name, size)

@@ -137,8 +137,8 @@ class Process(Stream):
         elif verb == b"survivor":
             self._survivors.append(rest)
         elif verb == b"exit":
-            status, _, oom = rest.partition(b" ")
-            self._status = int(status), oom == b"1"
+            status, _, starved = rest.partition(b" ")
+            self._status = int(status), starved == b"1"
             self._settle()
 
     def _fail(self, op: bytes, number: int) -> None:
@@ -164,12 +164,12 @@ class Process(Stream):
 
     def _fate(self) -> List[Tuple[str, frames.Value]]:
         assert self._status is not None
-        status, oom = self._status
+        status, starved = self._status
         fields = []  # type: List[Tuple[str, frames.Value]]
         if status >= 0:
             signaled = os.WIFSIGNALED(status)
             fields.append(("signal", os.WTERMSIG(status)) if signaled else ("code", os.WEXITSTATUS(status)))
-        fields.append(("oom", int(oom)))
+        fields.append(("oom", int(starved)))
         return fields + [("survivor", s) for s in self._survivors]
 
     def _ending(self) -> List[Tuple[str, frames.Value]]:

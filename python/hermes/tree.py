@@ -16,16 +16,20 @@ SIGCONT = 18
 
 _LINUX = sys.platform.startswith("linux")
 _PF_EXITING = 4
+
+# The fields of /proc/PID/stat, with the name put in front of the state.
+_NAME, _STATE, _PARENT, _FLAGS, _STARTED = 0, 1, 2, 7, 20
+
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 
 
 class Proc:
-    def __init__(self, pid: int, started: bytes, name: str) -> None:
+    def __init__(self, pid: int, stat: List[bytes]) -> None:
         self.pid = pid
-        self.started = started  # clock ticks since boot: with the pid it names a process for good
-        self.name = name
+        self.started = stat[_STARTED]  # clock ticks since boot: with the pid it names a process for good
+        self.name = stat[_NAME].decode("utf-8", "replace")
 
 
 def prctl(option: int, value: int) -> bool:
@@ -65,7 +69,7 @@ def hide() -> bool:
 
 
 def _stat(pid: int) -> Optional[List[bytes]]:
-    """The fields of /proc/PID/stat from the state on, with the name put in front."""
+    """What the system tells of a process, None if there is none."""
     try:
         fd = os.open("/proc/%d/stat" % pid, os.O_RDONLY)
     except OSError:
@@ -78,14 +82,15 @@ def _stat(pid: int) -> Optional[List[bytes]]:
         os.close(fd)
     # The name may hold spaces and parentheses; the last one closes it.
     name, _, rest = data.partition(b"(")[2].rpartition(b")")
-    return [name] + rest.split()
+    fields = [name] + rest.split()
+    return fields if len(fields) > _STARTED else None
 
 
 def exiting(pid: int) -> bool:
     """Tells whether a process has ended or is about to: its descriptors are closed before its
     children are given away."""
     stat = _stat(pid)
-    return not stat or stat[1] in (b"Z", b"X") or bool(int(stat[7]) & _PF_EXITING)
+    return not stat or stat[_STATE] in (b"Z", b"X") or bool(int(stat[_FLAGS]) & _PF_EXITING)
 
 
 def _pids() -> List[int]:
@@ -101,8 +106,8 @@ def descendants(root: int, skip: Collection[int] = ()) -> List[Proc]:
     children = {}  # type: Dict[int, List[Proc]]
     for pid in _pids():
         stat = _stat(pid)
-        if stat and len(stat) > 20:
-            children.setdefault(int(stat[2]), []).append(Proc(pid, stat[20], stat[0].decode("utf-8", "replace")))
+        if stat:
+            children.setdefault(int(stat[_PARENT]), []).append(Proc(pid, stat))
     found = []  # type: List[Proc]
     queue = [root]
     while queue:
@@ -117,7 +122,7 @@ def descendants(root: int, skip: Collection[int] = ()) -> List[Proc]:
 def send(proc: Proc, signal: int) -> None:
     """Signals proc unless its pid belongs to another process by now."""
     stat = _stat(proc.pid)
-    if stat and len(stat) > 20 and stat[20] == proc.started:
+    if stat and stat[_STARTED] == proc.started:
         try:
             os.kill(proc.pid, signal)
         except OSError:
@@ -145,7 +150,7 @@ def _marked(mark: bytes) -> List[Proc]:
     found = []  # type: List[Proc]
     for pid in _pids():
         stat = _stat(pid)
-        if pid == os.getpid() or not stat or len(stat) <= 20:
+        if pid == os.getpid() or not stat:
             continue
         try:
             with open("/proc/%d/environ" % pid, "rb") as f:
@@ -153,7 +158,7 @@ def _marked(mark: bytes) -> List[Proc]:
         except OSError:
             continue
         if marked:
-            found.append(Proc(pid, stat[20], stat[0].decode("utf-8", "replace")))
+            found.append(Proc(pid, stat))
     return found
 
 
