@@ -3,6 +3,7 @@ package backend
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 )
 
@@ -21,6 +22,19 @@ func Exhausted(err error) error {
 	} {
 		if errors.Is(err, errno) {
 			return fmt.Errorf("%w: %s: %w", ErrExhausted, limit, err)
+		}
+	}
+	return err
+}
+
+// Shortage adds to the error of a program that has ended what the system was short of, if that is what
+// it said: a shim, a shell or a runtime that fails before the program begins has nothing but its words
+// to tell it by.
+func Shortage(err error, said string) error {
+	said = strings.ToLower(said)
+	for _, errno := range []syscall.Errno{syscall.EAGAIN, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+		if strings.Contains(said, errno.Error()) {
+			return Exhausted(fmt.Errorf("%w: %w", err, errno))
 		}
 	}
 	return err

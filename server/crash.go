@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/hermes-exec/hermes-exec/backend"
 )
 
 // crashFile takes what the server prints: nothing, unless the Go runtime ends it, which no code can
@@ -35,7 +37,7 @@ func (p Place) crashed() string {
 // explained adds to the error of a server that has ended what that said at its end.
 func (c *Client) explained(err error) error {
 	if said := c.Place.crashed(); said != "" && errors.Is(err, ErrLost) {
-		return fmt.Errorf("%w (%s)", err, said)
+		return fmt.Errorf("%w (%s)", backend.Shortage(err, said), said)
 	}
 	return err
 }

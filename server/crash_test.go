@@ -3,11 +3,13 @@
 package server
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
 
 	hermes "github.com/hermes-exec/hermes-exec"
+	"github.com/hermes-exec/hermes-exec/backend"
 )
 
 // A server that the Go runtime ends, as it does when it gets no thread, leaves its callers with the
@@ -21,6 +23,22 @@ func TestCrash(t *testing.T) {
 		t.Errorf("%s %d %q", r.ErrorKind, r.ExitStatus(), r.Error)
 	}
 	c.Place.clear()
+}
+
+// A server that gets no thread when it starts has its runtime say so, in words alone.
+func TestCrashedForWantOfThreads(t *testing.T) {
+	h := newHouse(t)
+	if err := h.place.make(); err != nil {
+		t.Fatal(err)
+	}
+	said := "runtime/cgo: pthread_create failed: Resource temporarily unavailable\nSIGABRT: abort\n"
+	if err := os.WriteFile(h.place.crashFile(), []byte(said), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := h.client("one").explained(ErrLost)
+	if !errors.Is(err, ErrLost) || !errors.Is(err, backend.ErrExhausted) || !strings.Contains(err.Error(), "ulimit -u") {
+		t.Errorf("%v", err)
+	}
 }
 
 // What one server said is not said of the next, nor of one that was killed.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/fields"
@@ -144,19 +143,7 @@ func (g *Guest) bootError(noise string, err error) error {
 	if said = keep.LastLine(said); said == "" {
 		return fmt.Errorf("start the guest agent: %w", err)
 	}
-	return fmt.Errorf("start the guest agent: %w: %.500s", shortage(err, said), said)
-}
-
-// shortage adds to an error what the system was short of, if that is what was said: a shim or a shell
-// that stands before the interpreter has nothing but its words to tell it by.
-func shortage(err error, said string) error {
-	said = strings.ToLower(said)
-	for _, errno := range []syscall.Errno{syscall.EAGAIN, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
-		if strings.Contains(said, errno.Error()) {
-			return backend.Exhausted(fmt.Errorf("%w: %w", err, errno))
-		}
-	}
-	return err
+	return fmt.Errorf("start the guest agent: %w: %.500s", backend.Shortage(err, said), said)
 }
 
 func (g *Guest) hello(payload []byte) error {
