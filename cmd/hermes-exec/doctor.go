@@ -85,9 +85,9 @@ func (a *app) doctorCommand() *cli.Command {
 }
 
 func (a *app) doctor(ctx context.Context, c *cli.Context) error {
-	f, err := parseFormat(a.option(c, "output"))
-	if err != nil || f == formatNDJSON {
-		return usagef("--output: unknown format %q: text or json", a.option(c, "output"))
+	asJSON, err := a.wantsJSON(c)
+	if err != nil {
+		return err
 	}
 	loaded, err := a.load(c)
 	if err != nil {
@@ -96,7 +96,7 @@ func (a *app) doctor(ctx context.Context, c *cli.Context) error {
 	ctx, stop := a.interrupts(ctx, nil)
 	defer stop()
 	r := a.examine(ctx, loaded)
-	if f == formatJSON {
+	if asJSON {
 		err = a.printIndented(r)
 	} else {
 		err = r.print(a.out)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"strings"
+
+	"github.com/urfave/cli/v2"
 )
 
 // Formats of the output.
@@ -22,6 +24,20 @@ func parseFormat(text string) (format, error) {
 		return f, nil
 	default:
 		return "", usagef("--output: unknown format %q: text, json or ndjson", text)
+	}
+}
+
+// wantsJSON reads the flag --output of commands that have no events.
+func (a *app) wantsJSON(c *cli.Context) (bool, error) {
+	switch text := a.option(c, "output"); format(text) {
+	case "", formatText:
+		return false, nil
+	case formatJSON:
+		return true, nil
+	case formatNDJSON:
+		return false, usagef("--output: %s has no events: text or json", c.Command.Name)
+	default:
+		return false, usagef("--output: unknown format %q: text or json", text)
 	}
 }
 

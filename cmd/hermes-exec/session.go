@@ -45,12 +45,7 @@ func (a *app) sessionCommand() *cli.Command {
 				Action: a.endSession,
 			},
 		},
-		Action: func(c *cli.Context) error {
-			if name := c.Args().First(); name != "" {
-				return usagef("session: unknown command %q: list, reset NAME or end NAME", name)
-			}
-			return usagef("session: a command is missing: list, reset NAME or end NAME")
-		},
+		Action: subcommandNeeded("list, reset NAME or end NAME"),
 	}
 }
 
@@ -217,15 +212,6 @@ func (a *app) listSessions(ctx context.Context, c *cli.Context) error {
 		return a.printJSON(sessionRows(list))
 	}
 	return a.printSessions(list)
-}
-
-// wantsJSON reads the flag --output of commands that have no events.
-func (a *app) wantsJSON(c *cli.Context) (bool, error) {
-	f, err := parseFormat(a.option(c, "output"))
-	if err == nil && f == formatNDJSON {
-		return false, usagef("--output: %s has no events: text or json", c.Command.Name)
-	}
-	return f == formatJSON, err
 }
 
 // sessionRow is a session as session list --output json tells of it.
