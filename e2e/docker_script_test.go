@@ -3,12 +3,12 @@
 package e2e
 
 import (
+	"os"
 	"testing"
 
 	hermes "github.com/hermes-exec/hermes-exec"
 	"github.com/hermes-exec/hermes-exec/backend/all"
 	"github.com/hermes-exec/hermes-exec/internal/scripttest"
-	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
 // TestDockerScripts runs the table of scripts in containers, whose results are those of this machine.
@@ -27,12 +27,7 @@ func dockerPlaces(t *testing.T) []scripttest.Place {
 	e := engine(t)
 	image := e.Variables(t, "scripts", scripttest.Variables())
 	return []scripttest.Place{
-		{Name: "local", Transports: []string{"uds"}, Options: func(t *testing.T) hermes.Options {
-			o := scripttest.Options(t)
-			o.Openers = all.Openers(all.Host{Env: o.Environ, Dir: o.Dir})
-			o.Settings.Python = testenv.Python(t)
-			return o
-		}},
+		localPlace(os.TempDir()),
 		{Name: "docker", Dir: "/work", Options: func(t *testing.T) hermes.Options {
 			o := scripttest.Options(t)
 			o.Environ["DOCKER_HOST"] = e.Endpoint

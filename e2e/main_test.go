@@ -15,7 +15,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	hermes "github.com/hermes-exec/hermes-exec"
+	"github.com/hermes-exec/hermes-exec/backend/all"
 	"github.com/hermes-exec/hermes-exec/internal/owner"
+	"github.com/hermes-exec/hermes-exec/internal/scripttest"
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
@@ -63,4 +66,16 @@ func environ() map[string]string {
 		vars[name] = value
 	}
 	return vars
+}
+
+// localPlace is this machine, for tables of scripts, with that directory for temporary files.
+func localPlace(tmp string) scripttest.Place {
+	return scripttest.Place{Name: "local", Transports: []string{"uds"}, Options: func(t *testing.T) hermes.Options {
+		t.Helper()
+		o := scripttest.Options(t)
+		o.Environ["TMPDIR"] = tmp
+		o.Openers = all.Openers(all.Host{Env: o.Environ, Dir: o.Dir})
+		o.Settings.Python = testenv.Python(t)
+		return o
+	}}
 }

@@ -175,7 +175,7 @@ func (h *Host) listen(t testing.TB, port int) {
 	}
 	h.listener = l
 	h.work.Go(func() {
-		defer log.Close() //nolint:errcheck // others write to it
+		defer log.Close()
 		for {
 			c, err := l.AcceptTCP()
 			if err != nil {
@@ -194,7 +194,7 @@ func (h *Host) serve(c *net.TCPConn, log *os.File) error {
 	if err = errors.Join(err, c.Close()); err != nil {
 		return err
 	}
-	defer wire.Close()                                                     //nolint:errcheck // it is the daemon's
+	defer wire.Close()
 	cmd := exec.Command(h.daemon, "-i", "-e", "-f", h.path("sshd_config")) //nolint:forbidigo // The other side of what is tested.
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = wire, wire, log
 	h.mu.Lock()
