@@ -190,7 +190,7 @@ func (x *session) info() SessionInfo {
 		about := w.env.Info()
 		i.Backend, i.Target = about.Name, about.Target
 		if k := w.living(); k != nil {
-			i.ExecutionCount, i.Pid = k.Count(), k.Pid()
+			i.ExecutionCount, i.PID = k.Count(), k.PID()
 		}
 	}
 	return i

@@ -38,7 +38,7 @@ type SessionInfo struct {
 	Target         string // what that is: a directory, an image, user@host
 	Busy           bool   // a cell runs, or waits for its turn
 	ExecutionCount int    // the cells that the living kernel has begun; 0 if there is none
-	Pid            int    // of the kernel, in its environment; 0 if there is none
+	PID            int    // of the kernel, in its environment; 0 if there is none
 	Started        time.Time
 	LastUsed       time.Time // the beginning or the end of a cell, whichever was last
 }

@@ -194,7 +194,7 @@ func (w *walk) listed(*rapid.T) {
 		w.Fatalf("%+v, model %+v", list, w.model)
 	}
 	for _, i := range list {
-		if i.ExecutionCount != w.model.count || (i.Pid != 0) != w.model.alive || i.Busy {
+		if i.ExecutionCount != w.model.count || (i.PID != 0) != w.model.alive || i.Busy {
 			w.Fatalf("%+v, model %+v", i, w.model)
 		}
 	}

@@ -73,7 +73,7 @@ func (c *cells) pid(name string) int {
 	c.Helper()
 	for _, i := range c.set.List() {
 		if i.Name == name {
-			return i.Pid
+			return i.PID
 		}
 	}
 	return 0

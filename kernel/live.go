@@ -155,8 +155,8 @@ func (k *Kernel) Err() error { return k.failure }
 // Count is the number of cells that were begun.
 func (k *Kernel) Count() int { return int(k.count.Load()) }
 
-// Pid is the kernel's process id in its environment, as it says itself.
-func (k *Kernel) Pid() int { return int(k.pid.Load()) }
+// PID is the kernel's process id in its environment, as it says itself.
+func (k *Kernel) PID() int { return int(k.pid.Load()) }
 
 // killWait bounds the wait for a killed kernel: one in a system call may take long, or for ever.
 const killWait = 10 * time.Second

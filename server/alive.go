@@ -98,7 +98,7 @@ func (a *alive) update() error {
 		clear(now)
 	}
 	for _, info := range a.sessions.List() {
-		if info.Pid != 0 {
+		if info.PID != 0 {
 			now[info.Name] = hermes.LostServer
 		}
 	}

@@ -126,8 +126,8 @@ func stop(ctx context.Context, conn *conn, kill, over <-chan struct{}) {
 	<-over
 }
 
-// ending is how many rounds a server may take to end that nobody can call any more.
-const ending = 4
+// endRounds is how many rounds a server may take to end that nobody can call any more.
+const endRounds = 4
 
 // watch looks after the server of a connection from the time on at which its answer is due: one that
 // lives answers others at any time, so one that does not is given up. The error says so. It ends with
@@ -138,7 +138,7 @@ func (c *Client) watch(ctx context.Context, conn *conn, due <-chan struct{}) err
 		return nil
 	case <-due:
 	}
-	for left := ending; left > 0; {
+	for left := endRounds; left > 0; {
 		round, cancel := context.WithTimeout(ctx, c.wait())
 		err := c.call(round, conn.codec)
 		<-round.Done()
@@ -149,10 +149,8 @@ func (c *Client) watch(ctx context.Context, conn *conn, due <-chan struct{}) err
 		case err != nil:
 			left = 0
 		}
-		select {
-		case <-ctx.Done():
+		if ctx.Err() != nil {
 			return nil
-		default:
 		}
 	}
 	_ = conn.SetReadDeadline(time.Now())

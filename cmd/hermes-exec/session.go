@@ -231,7 +231,7 @@ func sessionRows(list []hermes.SessionInfo) []sessionRow {
 	for _, i := range list {
 		row := sessionRow{
 			Name: i.Name, Backend: i.Backend, Target: i.Target, Busy: i.Busy, ExecutionCount: i.ExecutionCount,
-			PID: i.Pid, Started: i.Started,
+			PID: i.PID, Started: i.Started,
 		}
 		if !i.LastUsed.IsZero() {
 			row.LastUsed = &i.LastUsed
@@ -252,13 +252,13 @@ func (a *app) printSessions(list []hermes.SessionInfo) error {
 		switch {
 		case i.Busy:
 			state = "busy"
-		case i.Pid == 0:
+		case i.PID == 0:
 			state = "empty" // its Python has ended
 		}
 		if !i.LastUsed.IsZero() {
 			used = time.Since(i.LastUsed).Round(time.Second).String() + " ago"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", i.Name, state, i.ExecutionCount, i.Pid, used, i.Backend, i.Target)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", i.Name, state, i.ExecutionCount, i.PID, used, i.Backend, i.Target)
 	}
 	return w.Flush()
 }

@@ -153,7 +153,7 @@ func weigh(sessions *hermes.Sessions) (total float64, err error) {
 	if len(list) != 1 {
 		return 0, fmt.Errorf("%d sessions where one was expected", len(list))
 	}
-	pid := strconv.Itoa(list[0].Pid)
+	pid := strconv.Itoa(list[0].PID)
 	for _, counts := range []bool{true, false, true} {
 		data, err := os.ReadFile("/proc/" + pid + "/status")
 		if err != nil {
@@ -202,7 +202,7 @@ func manyRows(ctx context.Context, s setup) (rows []row, err error) {
 	}
 	alive := 0
 	for _, info := range sessions.List() {
-		if info.Pid != 0 && info.ExecutionCount == 2 {
+		if info.PID != 0 && info.ExecutionCount == 2 {
 			alive++
 		}
 	}
