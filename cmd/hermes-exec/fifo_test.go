@@ -30,15 +30,18 @@ func TestScriptFromFIFO(t *testing.T) {
 
 // One signal is enough to end that.
 func TestInterruptedAtFIFO(t *testing.T) {
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT} {
+	for sig, want := range map[syscall.Signal]syscall.Signal{
+		syscall.SIGINT: syscall.SIGINT, syscall.SIGTERM: syscall.SIGTERM, syscall.SIGQUIT: syscall.SIGTERM,
+	} {
 		t.Run(sig.String(), func(t *testing.T) {
 			p := startOnFIFO(t)
 			p.expectNote()
 			if err := p.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
-			if err := p.Wait(); err == nil {
-				t.Error("it ended with 0")
+			_ = p.Wait()
+			if status, ok := p.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != want {
+				t.Errorf("%v, want an end by %v", p.ProcessState, want)
 			}
 		})
 	}
