@@ -103,6 +103,10 @@ func TestDockerUsers(t *testing.T) {
 			newCaller(t, e).script(t, code, "--image", e.Image, "--user", user).prints(t, want+"\n")
 		})
 	}
+	t.Run("in a container that is there", func(t *testing.T) {
+		t.Parallel()
+		newCaller(t, e).script(t, code, "--container", e.Container(t, e.Image), "--user", "1234:4321").prints(t, "1234 4321 /tmp\n")
+	})
 	t.Run("nobody of that name", func(t *testing.T) {
 		t.Parallel()
 		newCaller(t, e).script(t, code, "--image", e.Image, "--user", "ghost").complains(t, 125, "unable to find user ghost")
@@ -308,6 +312,20 @@ func TestDockerOwners(t *testing.T) {
 		}
 		c.script(t, code, "--image", e.Image, "--mount-cwd", "--user", "12345:54321").prints(t, "12345 54321 True\n")
 		owned(t, c, 12345, 54321)
+	})
+	t.Run("with an engine that is rootless", func(t *testing.T) {
+		t.Parallel()
+		c := newCaller(t, e)
+		c.env["DOCKER_HOST"] = rootless(t, e, filepath.Join(c.env["HOME"], "docker.sock")).host
+		const code = "import os; print(os.getuid())"
+		c.script(t, code, "--image", e.Image, "--mount-cwd").prints(t, "1000\n")
+		c.script(t, code, "--image", e.Image, "--mount-cwd", "--user", "0").prints(t, "0\n")
+	})
+	t.Run("with an engine that is elsewhere", func(t *testing.T) {
+		t.Parallel()
+		c := newCaller(t, e)
+		c.env["DOCKER_HOST"] = relay(t, e, listenTCP(t), 0).host
+		c.script(t, "import os; print(os.getuid())", "--image", e.Image, "--mount-cwd").prints(t, "1000\n")
 	})
 	// Root in a container has no capabilities, so that it may not write to what others own.
 	t.Run("a directory of somebody else", func(t *testing.T) {

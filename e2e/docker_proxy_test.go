@@ -15,6 +15,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httputil"
 	"os"
 	"path/filepath"
@@ -151,6 +152,22 @@ func stuck(t *testing.T, e testenv.Engine, path *regexp.Regexp) *proxy {
 		}
 		_, _ = io.Copy(io.Discard, r.Body) // else nobody notices that the caller has gone
 		<-r.Context().Done()
+	}))
+}
+
+// rootless is an engine on a socket that says that it is a user's own.
+func rootless(t *testing.T, e testenv.Engine, name string) *proxy {
+	t.Helper()
+	others := reverse(t, e, e.Docker(t, "version", "--format", "{{.Server.APIVersion}}"))
+	return answering(t, listenUnix(t, name), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/info") {
+			others.ServeHTTP(w, r)
+			return
+		}
+		answer := httptest.NewRecorder()
+		others.ServeHTTP(answer, r)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, strings.Replace(answer.Body.String(), `"SecurityOptions":[`, `"SecurityOptions":["name=rootless",`, 1))
 	}))
 }
 
