@@ -143,8 +143,8 @@ func (in *inbox) mark() int64 {
 	return in.pushed
 }
 
-// waitFor waits until what had come at mark is consumed.
-func (in *inbox) waitFor(mark int64) {
+// await waits until what had come at mark is consumed.
+func (in *inbox) await(mark int64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for in.done < mark {

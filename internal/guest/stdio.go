@@ -109,9 +109,9 @@ func (p *process) before(channel byte) func() {
 		stderr = p.in[chanStderr].mark()
 	}
 	return func() {
-		p.in[chanStdout].waitFor(stdout)
+		p.in[chanStdout].await(stdout)
 		if p.in[chanStderr] != nil {
-			p.in[chanStderr].waitFor(stderr)
+			p.in[chanStderr].await(stderr)
 		}
 	}
 }
