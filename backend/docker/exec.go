@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -109,7 +108,7 @@ func (p *execProcess) Read(b []byte) (int, error) {
 func (p *execProcess) fate() error {
 	switch status := p.exitStatus(context.Background()); {
 	case status <= 0:
-		return io.EOF
+		return &endError{errors.New("its connection ended")}
 	case status == killed:
 		return &endError{errors.New("the guest agent was killed, by somebody or for want of memory")}
 	default:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -91,8 +90,10 @@ func (p *mainProcess) Read(b []byte) (int, error) {
 func (p *mainProcess) fate() error {
 	p.await(fateWait)
 	switch status := p.exitStatus(context.Background()); {
+	case status < 0 && isDone(p.ended):
+		return &endError{p.engine.explain(p.err)}
 	case status <= 0:
-		return io.EOF
+		return &endError{errors.New("its connection ended")}
 	case status == killed && p.outOfMemory():
 		return &endError{fmt.Errorf("the container is out of memory: %w", &backend.ExitError{Code: -9, Signal: backend.Kill, OOMKilled: true})}
 	case status == killed:
