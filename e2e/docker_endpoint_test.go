@@ -222,10 +222,6 @@ func TestDockerEngineFails(t *testing.T) {
 			c.env["DOCKER_HOST"] = p.host
 			return []string{"cannot connect to the engine at " + p.host + ":", "permission denied"}
 		},
-		"ssh": func(_ *testing.T, c *caller) []string {
-			c.env["DOCKER_HOST"] = "ssh://me@far"
-			return []string{"DOCKER_HOST: ssh://me@far", "not over ssh"}
-		},
 		"no address": func(_ *testing.T, c *caller) []string {
 			c.env["DOCKER_HOST"] = "http://far:2375"
 			return []string{`DOCKER_HOST: "http://far:2375" is no address of an engine`, "tcp://HOST:PORT"}
@@ -234,11 +230,6 @@ func TestDockerEngineFails(t *testing.T) {
 			delete(c.env, "DOCKER_HOST")
 			c.env["DOCKER_CONTEXT"] = "nowhere"
 			return []string{`docker context "nowhere": there is none of that name`, "docker context ls"}
-		},
-		"a context over ssh": func(t *testing.T, c *caller) []string {
-			c.context(t, "far", "host=ssh://me@far")
-			c.env["DOCKER_CONTEXT"] = "far"
-			return []string{`docker context "far": ssh://me@far`, "not over ssh"}
 		},
 		"no home": func(_ *testing.T, c *caller) []string {
 			delete(c.env, "DOCKER_HOST")

@@ -46,7 +46,7 @@ func (h Host) pool() *sshclient.Pool {
 func Openers(h Host) map[string]backend.Opener {
 	return map[string]backend.Opener{
 		"local":  local.Opener(h.Env, h.Dir),
-		"docker": docker.Opener(docker.Host{Env: h.Env, Dir: h.Dir, Progress: h.Progress, Log: h.Log}),
+		"docker": docker.Opener(docker.Host{Env: h.Env, Dir: h.Dir, Pool: h.pool(), Prompt: h.Prompt, Progress: h.Progress, Log: h.Log}),
 		"ssh":    ssh.Opener(ssh.Host{Env: h.Env, Pool: h.pool(), Prompt: h.Prompt, Log: h.Log}),
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net/url"
 	"strconv"
+
+	"github.com/hermes-exec/hermes-exec/internal/sshclient"
 )
 
 // Config says what to open. Image or Container is needed; the zero value of everything else is the
@@ -28,6 +30,8 @@ type Config struct {
 
 	Env      map[string]string // the caller's variables, which lead to the engine
 	HostDir  string            // the caller's working directory
+	Pool     *sshclient.Pool   // as in Host
+	Prompt   sshclient.Prompt  // as in Host
 	Progress func(text string) // told what takes time, as pulling an image does, and "" when that is over; nil: nobody
 	Log      *slog.Logger      // nil: silent
 }

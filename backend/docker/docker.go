@@ -20,6 +20,7 @@ import (
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/closing"
 	"github.com/hermes-exec/hermes-exec/internal/guest"
+	"github.com/hermes-exec/hermes-exec/internal/sshclient"
 )
 
 // lease is how long a container outlives an engine or a host that is silent: one that is paused, or
@@ -43,6 +44,8 @@ type Backend struct {
 type Host struct {
 	Env      map[string]string // the caller's variables
 	Dir      string            // the caller's working directory
+	Pool     *sshclient.Pool   // shares connections to engines behind SSH; nil: one of its own
+	Prompt   sshclient.Prompt  // asks for what such a connection needs; nil: nobody can be asked
 	Progress func(text string) // nil: nobody wants to know
 	Log      *slog.Logger      // nil: silent
 }
@@ -54,7 +57,8 @@ func Opener(h Host) backend.Opener {
 		if err != nil {
 			return nil, err
 		}
-		cfg.Env, cfg.HostDir, cfg.Progress, cfg.Log = h.Env, h.Dir, h.Progress, h.Log
+		cfg.Env, cfg.HostDir, cfg.Pool, cfg.Prompt = h.Env, h.Dir, h.Pool, h.Prompt
+		cfg.Progress, cfg.Log = h.Progress, h.Log
 		b, err := Open(ctx, cfg)
 		if err != nil {
 			return nil, err // not b: a nil *Backend is no nil Backend
@@ -68,7 +72,7 @@ func Open(ctx context.Context, cfg Config) (*Backend, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	e, err := connect(ctx, cfg.Env, cfg.HostDir)
+	e, err := connect(ctx, Host{Env: cfg.Env, Dir: cfg.HostDir, Pool: cfg.Pool, Prompt: cfg.Prompt})
 	if err != nil {
 		return nil, wrap("open "+cfg.target(), err)
 	}

@@ -24,7 +24,7 @@ import (
 
 // endpoint is where an engine listens.
 type endpoint struct {
-	host string      // unix://PATH, tcp://HOST:PORT or npipe://PATH
+	host string      // unix://PATH, tcp://HOST:PORT, ssh://[USER@]HOST or npipe://PATH
 	tls  *tls.Config // nil: none is spoken
 }
 
@@ -113,10 +113,8 @@ func address(text string) (string, error) {
 	host, err := opts.ParseHost(false, text)
 	scheme, _, _ := strings.Cut(host, "://")
 	switch {
-	case err == nil && scheme == "ssh":
-		return "", fmt.Errorf("%s: engines are reached over unix and tcp sockets, not over ssh", host)
-	case err != nil, !slices.Contains([]string{"unix", "tcp", "npipe"}, scheme), scheme == "npipe" && runtime.GOOS != "windows":
-		return "", fmt.Errorf("%q is no address of an engine: give unix:///PATH or tcp://HOST:PORT", text)
+	case err != nil, !slices.Contains([]string{"unix", "tcp", "ssh", "npipe"}, scheme), scheme == "npipe" && runtime.GOOS != "windows":
+		return "", fmt.Errorf("%q is no address of an engine: give unix:///PATH, tcp://HOST:PORT or ssh://[USER@]HOST", text)
 	}
 	return host, nil
 }

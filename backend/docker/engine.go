@@ -15,6 +15,8 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
+
+	"github.com/hermes-exec/hermes-exec/internal/sshclient"
 )
 
 // oldest is the first version of the API that has all that containers here are made with: an older one
@@ -27,6 +29,7 @@ type engine struct {
 	host  string // its address
 	local bool   // it may see the files of this machine
 
+	tunnel    *sshclient.Tunnel // to another machine; nil: it needs none
 	env       map[string]string // the caller's
 	configDir string            // of the docker command
 
@@ -34,7 +37,8 @@ type engine struct {
 }
 
 // connect reaches the engine that the caller's docker command would use.
-func connect(ctx context.Context, env map[string]string, dir string) (*engine, error) {
+func connect(ctx context.Context, h Host) (*engine, error) {
+	env, dir := h.Env, h.Dir
 	p, err := find(env, dir)
 	if err != nil {
 		return nil, err
@@ -47,11 +51,18 @@ func connect(ctx context.Context, env map[string]string, dir string) (*engine, e
 	if err != nil {
 		return nil, err
 	}
+	called := p.host
+	if strings.HasPrefix(p.host, "ssh://") {
+		if e.tunnel, err = tunnel(ctx, h, p.host); err != nil {
+			return nil, err
+		}
+		called = tunnelHost
+	}
 	e.Client, err = client.NewClientWithOpts(
-		client.WithHost(p.host), e.dialling(p), client.WithVersion(version), client.WithAPIVersionNegotiation(),
+		client.WithHost(called), e.dialling(p), client.WithVersion(version), client.WithAPIVersionNegotiation(),
 	)
 	if err != nil {
-		return nil, e.explain(err)
+		return nil, errors.Join(e.explain(err), e.letGo())
 	}
 	if err := e.greet(ctx); err != nil {
 		_ = e.Close()
@@ -61,6 +72,17 @@ func connect(ctx context.Context, env map[string]string, dir string) (*engine, e
 		return nil, err
 	}
 	return e, nil
+}
+
+// Close lets go of the engine.
+func (e *engine) Close() error { return errors.Join(e.Client.Close(), e.letGo()) }
+
+// letGo closes the tunnel, if there is one.
+func (e *engine) letGo() error {
+	if e.tunnel == nil {
+		return nil
+	}
+	return e.tunnel.Close()
 }
 
 // apiVersion is what DOCKER_API_VERSION demands; "" is what both sides speak.
@@ -82,6 +104,9 @@ func (e *engine) dialling(p endpoint) client.Opt {
 			return errors.New("the client has another transport than it had")
 		}
 		plain := t.DialContext
+		if e.tunnel != nil {
+			plain = func(ctx context.Context, _, _ string) (net.Conn, error) { return e.tunnel.Dial(ctx) }
+		}
 		t.Proxy = nil
 		t.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := plain(ctx, network, addr)

@@ -27,7 +27,7 @@ func Pruner(h Host) backend.Pruner {
 	return func(ctx context.Context) ([]backend.Pruned, error) {
 		looking, cancel := context.WithTimeout(ctx, pruneWait)
 		defer cancel()
-		e, err := connect(looking, h.Env, h.Dir)
+		e, err := connect(looking, h)
 		if err != nil {
 			if cmp.Or(h.Env["DOCKER_HOST"], h.Env["DOCKER_CONTEXT"]) == "" {
 				if h.Log != nil {

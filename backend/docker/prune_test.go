@@ -26,7 +26,7 @@ func fake(t *testing.T, label string) *engine {
 			http.Error(w, `{"message": "no such image"}`, http.StatusNotFound)
 		}
 	}))
-	e, err := connect(t.Context(), map[string]string{"DOCKER_HOST": "tcp://" + server.Listener.Addr().String()}, "")
+	e, err := connect(t.Context(), Host{Env: map[string]string{"DOCKER_HOST": "tcp://" + server.Listener.Addr().String()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,14 +31,12 @@ func (p *Pool) Open(ctx context.Context, o Options) (*Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprintf("%+v %s %t", *h, o.Key, o.AcceptNew)
-	s := p.shared(key)
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	key := o.key(h)
+	s, err := p.take(ctx, key)
+	if err != nil {
+		return nil, err
 	}
+	defer s.give()
 	for _, c := range p.living(s) {
 		ch, err := newChannel(ctx, c)
 		if err == nil {
@@ -58,6 +56,22 @@ func (p *Pool) Open(ctx context.Context, o Options) (*Channel, error) {
 	}
 	return p.adopt(s, key, c, ch), nil
 }
+
+// key says whose connections may be shared: those of callers who would get the same.
+func (o Options) key(h *Host) string { return fmt.Sprintf("%+v %s %t", *h, o.Key, o.AcceptNew) }
+
+// take waits for the turn at the connections to a host.
+func (p *Pool) take(ctx context.Context, key string) (*shared, error) {
+	s := p.shared(key)
+	select {
+	case s.turn <- struct{}{}:
+		return s, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (s *shared) give() { <-s.turn }
 
 func (p *Pool) shared(key string) *shared {
 	p.mu.Lock()
@@ -88,16 +102,21 @@ func (p *Pool) living(s *shared) []*Conn {
 	return slices.Clone(s.conns)
 }
 
-// adopt counts in the user of a channel.
+// adopt gives a channel its share of the connection.
 func (p *Pool) adopt(s *shared, key string, c *Conn, ch *Channel) *Channel {
+	ch.leave = p.use(s, key, c)
+	return ch
+}
+
+// use counts in a user of a connection, until release is called.
+func (p *Pool) use(s *shared, key string, c *Conn) (release func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !slices.Contains(s.conns, c) {
 		s.conns = append(s.conns, c)
 	}
 	s.users[c]++
-	ch.leave = func() { p.leave(key, c) }
-	return ch
+	return sync.OnceFunc(func() { p.leave(key, c) })
 }
 
 // leave closes a connection that nobody uses any more.
