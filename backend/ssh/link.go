@@ -66,10 +66,9 @@ func command(python string) string {
 func (l *link) Close() error {
 	l.once.Do(func() {
 		_ = l.CloseWrite()
-		pid := l.pid.Load()
-		stopped := pid != 0 && !wait(l.Exited())
+		ended := wait(l.Exited()) // once the channel is closed sshd tells no status any more
 		_ = l.Channel.Close()
-		if stopped {
+		if pid := l.pid.Load(); pid != 0 && !ended {
 			l.kill(pid)
 		}
 	})
