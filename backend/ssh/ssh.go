@@ -179,8 +179,11 @@ func (b *Backend) loginPath(ctx context.Context) string {
 	mark := rand.Text()
 	var out bytes.Buffer
 	cmd := backend.Cmd{
-		Args: []string{cmp.Or(b.info.Env["SHELL"], "/bin/sh"), "-l", "-c", "echo " + mark + "; printenv PATH"},
-		Dir:  b.info.Scratch, Env: b.info.Env, Stdout: &out, Keep: &backend.Keep{Head: maxLogin, Tail: maxLogin},
+		Args: []string{
+			b.info.Python.Path, "-I", "-S", "-c", asLogin, cmp.Or(b.info.Env["SHELL"], "/bin/sh"),
+			"-c", "echo " + mark + "; printenv PATH",
+		},
+		Dir: b.info.Scratch, Env: b.info.Env, Stdout: &out, Keep: &backend.Keep{Head: maxLogin, Tail: maxLogin},
 	}
 	if _, err := backend.Run(ctx, b.Guest, cmd, nil); err != nil {
 		b.log.DebugContext(ctx, "ssh: ask the login shell for its PATH", "error", err)
@@ -190,6 +193,9 @@ func (b *Backend) loginPath(ctx context.Context) string {
 	path, _, _ := strings.Cut(said, "\n")
 	return path
 }
+
+// asLogin starts a shell by a name with a dash, as login does: not every shell has an option for that.
+const asLogin = `import os,sys;os.execv(sys.argv[1],["-"+os.path.basename(sys.argv[1])]+sys.argv[2:])`
 
 // maxLogin is how much of what a login shell prints is looked at, in bytes, at the beginning and at the
 // end.
