@@ -65,7 +65,7 @@ type Info struct {
 	Dir     string // the working directory a process gets when Cmd.Dir is empty
 	Temp    string // the temporary directory
 	Scratch string // a private directory (0700) below Temp, gone after Close
-	Library string // the zip or directory that holds the guest package _hermes_exec
+	Library string // the directory that holds the guest package _hermes_exec
 	Python  Python
 
 	// SameHost says that processes run on this machine as the caller sees it: the host's paths name

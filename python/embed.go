@@ -1,11 +1,9 @@
 // Package python holds the code that runs in the guest: the agent, its bootstrap, the helpers that
 // tools start there, and the runtime half of hermes_tools.py. They are real Python files, linted and
-// tested as such, and shipped as one zip.
+// tested as such.
 package python
 
 import (
-	"archive/zip"
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -54,26 +52,16 @@ func Files() (files map[string][]byte, name string, err error) {
 	return files, "hermes-" + hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }
 
-// Library returns the guest package as a zip, and a name for it that depends only on its content.
-// Entries are stored, not compressed: the guest then needs no zlib, and starts 1 ms sooner.
+// Library returns the guest package as the bootstrap takes it, and a name for it that depends only on its
+// content: for each file a line with its name and its length, and the file. A zip would need no bootstrap
+// to unpack it, but zipimport compiles every module twice.
 func Library() (data []byte, name string, err error) {
 	files, name, err := Files()
 	if err != nil {
 		return nil, "", err
 	}
-	var buf bytes.Buffer
-	z := zip.NewWriter(&buf)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
-		if err == nil {
-			_, err = w.Write(files[name])
-		}
-		if err != nil {
-			return nil, "", fmt.Errorf("pack %s: %w", name, err)
-		}
+		data = fmt.Appendf(data, "%s %d\n%s", name, len(files[name]), files[name])
 	}
-	if err := z.Close(); err != nil {
-		return nil, "", fmt.Errorf("pack the guest library: %w", err)
-	}
-	return buf.Bytes(), name + ".zip", nil
+	return data, name, nil
 }

@@ -1,1 +1,1 @@
-"""The guest side of hermes-exec. Imported as _hermes_exec from a zip; see python/embed.go."""
+"""The guest side of hermes-exec. Imported as _hermes_exec; see python/embed.go."""

@@ -23,6 +23,8 @@ def boot(name: str, size: int, lease: float, library: str) -> None:
     if sys.version_info < (3, 8):
         _refuse("Python %d.%d.%d is older than 3.8" % sys.version_info[:3])
     temp, scratch = _scratch(name, size)
+    if size:
+        sys.dont_write_bytecode = True  # it goes with the scratch
     library = library or os.path.join(scratch, name)
     sys.path.insert(0, library)
     try:
@@ -67,7 +69,11 @@ def _scratch(name: str, size: int) -> "Tuple[str, str]":
 def _remove(path: str) -> None:
     try:
         for name in os.listdir(path):
-            os.unlink(os.path.join(path, name))
+            entry = os.path.join(path, name)
+            if os.path.isdir(entry):
+                _remove(entry)
+            else:
+                os.unlink(entry)
         os.rmdir(path)
     except OSError:
         pass
@@ -80,9 +86,22 @@ def _receive(path: str, name: str, size: int) -> None:
             _remove(path)
             sys.exit(0)
         _received.extend(piece)
-    fd = os.open(os.path.join(path, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    library = os.path.join(path, name)
+    os.mkdir(library, 0o700)
+    at = 0
+    while at < size:  # a line with name and length, and the file
+        start = _received.index(b"\n", at) + 1
+        file, length = _received[at:start].decode("ascii").split()
+        at = start + int(length)
+        file = os.path.join(library, *file.split("/"))
+        if not os.path.isdir(os.path.dirname(file)):
+            os.mkdir(os.path.dirname(file), 0o700)
+        _write(file, memoryview(_received)[start:at])
+
+
+def _write(file: str, data: memoryview) -> None:
+    fd = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        data = memoryview(_received)
         while data:
             data = data[os.write(fd, data) :]
     finally:

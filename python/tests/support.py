@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import zipfile
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -17,7 +16,7 @@ GREETING = b"\x00\xff\x02HX\x01\r\n"
 
 
 def load() -> None:
-    """Makes python/hermes importable as _hermes_exec, as the zip does."""
+    """Makes python/hermes importable as _hermes_exec, as the agent does."""
     if "_hermes_exec" in sys.modules:
         return
     folder = os.path.join(ROOT, "hermes")
@@ -36,14 +35,15 @@ from _hermes_exec import frames  # noqa: E402
 
 
 def library() -> bytes:
-    with tempfile.TemporaryFile() as f:
-        with zipfile.ZipFile(f, "w", zipfile.ZIP_STORED) as z:
-            folder = os.path.join(ROOT, "hermes")
-            for name in sorted(os.listdir(folder)):
-                if name.endswith(".py"):
-                    z.write(os.path.join(folder, name), "_hermes_exec/" + name)
-        f.seek(0)
-        return f.read()
+    """What package python's Library gives."""
+    parts = []
+    folder = os.path.join(ROOT, "hermes")
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".py"):
+            with open(os.path.join(folder, name), "rb") as f:
+                code = f.read()
+            parts += [b"_hermes_exec/%s %d\n" % (name.encode("ascii"), len(code)), code]
+    return b"".join(parts)
 
 
 def boot_code(lease: float = 0) -> bytes:
@@ -54,7 +54,7 @@ def boot_code(lease: float = 0) -> bytes:
         "import os,sys;B=bytearray();N=%d;"
         "any(len(B)>=N or B.extend(os.read(0,N-len(B)) or sys.exit()) for _ in iter(int,1));"
         "exec(compile(bytes(B),'bootstrap.py','exec'));boot(%r,%d,%g,'')\n"
-    ) % (len(code), "hermes-test.zip", len(data), lease)
+    ) % (len(code), "hermes-test", len(data), lease)
     return (line + code).encode("ascii") + data
 
 

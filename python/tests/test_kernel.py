@@ -1,4 +1,5 @@
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,9 +18,8 @@ class Kernel:
     """A kernel as the host sees it, with stdout and stderr joined."""
 
     def __init__(self, folder):
-        library = os.path.join(folder, "library.zip")
-        with open(library, "wb") as f:
-            f.write(support.library())
+        library = tempfile.mkdtemp(prefix="library", dir=folder)
+        shutil.copytree(os.path.join(support.ROOT, "hermes"), os.path.join(library, "_hermes_exec"))
         ours, theirs = socket.socketpair()
         self.control = ours
         self.output, w = os.pipe()
