@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/hermes-exec/hermes-exec/backend/docker"
@@ -117,6 +118,16 @@ func beContainer(ctx context.Context, socket, file string, out io.Writer) error 
 	return engine{socket}.run(ctx, spec, out)
 }
 
+// dockerRun is the docker program's way to make a container like the product's.
+func (s setup) dockerRun() []string {
+	d := config.Defaults().Docker
+	return []string{
+		"docker", "run", "--rm", "--interactive", "--init", "--network", "none", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
+		"--memory", strconv.FormatInt(d.Memory, 10), "--cpus", fmt.Sprint(d.CPUs), "--pids-limit", strconv.FormatInt(d.PidsLimit, 10),
+		"--log-driver", "none", "--no-healthcheck", "--tmpfs", "/tmp:rw,exec,nosuid,nodev,mode=1777", "--volume", s.temp + ":" + benchDir,
+	}
+}
+
 // containerRows measures a whole run that does nothing, from the start of a process to the end of the
 // container.
 func (s setup) containerRows(ctx context.Context, e engine, spec map[string]any) ([]row, error) {
@@ -132,12 +143,13 @@ func (s setup) containerRows(ctx context.Context, e engine, spec map[string]any)
 	if err != nil {
 		return nil, err
 	}
+	// One of each at a time: they are long, and others on the machine slow them down.
 	times, err := inTurns(
-		10,
-		timed(ctx, 2, s.product, "run", "--output", "json", "--backend", "docker", "--image", image, print1),
-		timed(ctx, 2, bare...),
-		timed(ctx, 2, "docker", "run", "--rm", "--init", "--network", "none", image, "python3", "-c", "print(1)"),
-		timed(ctx, 2, weak...),
+		20,
+		timed(ctx, 1, s.product, "run", "--output", "json", "--backend", "docker", "--image", image, print1),
+		timed(ctx, 1, bare...),
+		timed(ctx, 1, slices.Concat(s.dockerRun(), []string{image, "python3", "-c", "print(1)"})...),
+		timed(ctx, 1, weak...),
 	)
 	if err != nil {
 		return nil, err

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"path"
 	"path/filepath"
@@ -35,7 +38,6 @@ func (s setup) insideRows(ctx context.Context, e engine, spec map[string]any) (r
 	for _, measure := range []func() ([]row, error){
 		func() ([]row, error) { return s.dockerCellRows(ctx, floor) },
 		func() ([]row, error) { return s.dockerFileRows(ctx, e, floor) },
-		func() ([]row, error) { return s.mountedCallRows(ctx, e) },
 		func() ([]row, error) { return s.relayedCallRows(ctx, e, id) },
 	} {
 		more, err := measure()
@@ -101,8 +103,12 @@ type plan struct {
 	transport transport.Transport
 }
 
-// mountedCallRows measures calls where both sides see one directory.
-func (s setup) mountedCallRows(ctx context.Context, e engine) (rows []row, err error) {
+// dockerCallRows measures calls where container and host see one directory.
+func dockerCallRows(ctx context.Context, s setup) (rows []row, err error) {
+	e, err := findEngine(ctx)
+	if err != nil {
+		return nil, err
+	}
 	cfg := s.dockerConfig(e)
 	cfg.Volumes = []string{s.temp + ":" + benchDir}
 	b, err := docker.Open(ctx, cfg)
@@ -120,7 +126,7 @@ func (s setup) mountedCallRows(ctx context.Context, e engine) (rows []row, err e
 		return nil, err
 	}
 	return callInside(
-		ctx, b,
+		ctx, b, []string{"taskset", "-c", "0"}, // as this process is
 		plan{Name: "docker tool call, mounted uds, 100 B", transport: uds.Transport{}, Kind: "socket", Floor: path.Join(benchDir, "mounted"), Goal: ratioAtMost(1.5)},
 		plan{Name: "docker spool call, mounted, 100 B", transport: filerpc.Transport{}, Kind: "spool", Floor: path.Join(benchDir, "spool"), Goal: ratioAtMost(1.5)},
 	)
@@ -151,8 +157,8 @@ func (s setup) relayedCallRows(ctx context.Context, e engine, id string) (rows [
 		if _, err := stream.Read(ready[:]); err != nil {
 			return rows, err
 		}
-		go floorEchoConn(ctx, stream)
-		more, err := callInside(ctx, b, one)
+		go floorEchoPieces(stream)
+		more, err := callInside(ctx, b, nil, one)
 		rows = append(rows, more...)
 		if err != nil {
 			return rows, err
@@ -161,8 +167,26 @@ func (s setup) relayedCallRows(ctx context.Context, e engine, id string) (rows [
 	return rows, nil
 }
 
-// callInside runs plans in an environment, whose transports it serves.
-func callInside(ctx context.Context, b backend.Backend, plans ...plan) (rows []row, err error) {
+// floorEchoPieces answers the pieces of a relay: each comes back as it came.
+func floorEchoPieces(stream *stdio) {
+	in := bufio.NewReaderSize(stream, 64<<10)
+	for {
+		head, err := in.Peek(8)
+		if err != nil {
+			return // the measurement is over
+		}
+		piece := make([]byte, 8+binary.BigEndian.Uint32(head[4:]))
+		if _, err := io.ReadFull(in, piece); err != nil {
+			return
+		}
+		if _, err := stream.Write(piece); err != nil {
+			return
+		}
+	}
+}
+
+// callInside runs plans in an environment, whose transports it serves, behind the words of a command.
+func callInside(ctx context.Context, b backend.Backend, command []string, plans ...plan) (rows []row, err error) {
 	for i, p := range plans {
 		endpoint, err := p.transport.Open(ctx, b)
 		if err != nil {
@@ -189,7 +213,7 @@ func callInside(ctx context.Context, b backend.Backend, plans ...plan) (rows []r
 	}
 	var out, errOut bytes.Buffer
 	p, err := b.Start(ctx, backend.Cmd{
-		Args: []string{info.Python.Path, path.Join(info.Scratch, script)}, Env: info.Env,
+		Args: append(command, info.Python.Path, path.Join(info.Scratch, script)), Env: info.Env,
 		Stdin: bytes.NewReader(given), Stdout: &out, Stderr: &errOut,
 	})
 	if err != nil {

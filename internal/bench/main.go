@@ -38,6 +38,7 @@ func groups() []group {
 		{"search", false, searchRows},
 		{"session", false, sessionRows},
 		{"docker", false, dockerRows},
+		{"docker-calls", true, dockerCallRows},
 	}
 }
 
