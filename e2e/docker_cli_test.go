@@ -3,22 +3,15 @@
 package e2e
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/rand"
-	"encoding/json"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
-	"github.com/hermes-exec/hermes-exec"
-	"github.com/hermes-exec/hermes-exec/internal/owner"
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
@@ -71,16 +64,7 @@ func (u *user) configure(t *testing.T, text string) {
 // server is the process that holds his sessions, 0 if there is none.
 func (u *user) server(t *testing.T) int {
 	t.Helper()
-	dirs, err := filepath.Glob(u.home() + "/run-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range dirs {
-		if m, err := owner.Read(dir); err == nil && !m.Dead() {
-			return m.PID
-		}
-	}
-	return 0
+	return serverOf(t, u.home())
 }
 
 // containers are the identifiers of his containers, those that ended included.
@@ -112,24 +96,6 @@ func (u *user) gone(t *testing.T) {
 	testenv.Eventually(t, "no container of "+u.image+" is left", func() bool { return len(u.containers(t)) == 0 })
 }
 
-// call is a call of the command that is under way.
-type call struct {
-	cmd    *exec.Cmd
-	stderr bytes.Buffer
-	read   chan struct{} // closed when all events were read
-
-	mu      sync.Mutex
-	printed strings.Builder // by the script, so far
-	result  *hermes.Result
-}
-
-// ended is what a call came to.
-type ended struct {
-	hermes.Result
-	status int // of the command
-	stderr string
-}
-
 // start calls `hermes-exec run` with a script. Arguments are its flags.
 func (u *user) start(t *testing.T, code string, flags ...string) *call {
 	t.Helper()
@@ -137,27 +103,7 @@ func (u *user) start(t *testing.T, code string, flags ...string) *call {
 	if !slices.Contains(flags, "--container") {
 		args = append(args, "--image", u.image)
 	}
-	c := &call{cmd: u.command(t, append(args, "-")...), read: make(chan struct{})}
-	c.cmd.Stdin, c.cmd.Stderr = strings.NewReader(code), &c.stderr
-	out, err := c.cmd.StdoutPipe()
-	if err == nil {
-		err = c.cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(c.read)
-		lines := bufio.NewReader(out)
-		for {
-			line, err := lines.ReadBytes('\n')
-			if err != nil {
-				return
-			}
-			c.event(line)
-		}
-	}()
-	return c
+	return begin(t, u.command(t, append(args, "-")...), code)
 }
 
 // command is a call with any arguments. It does not end with the test by itself.
@@ -174,71 +120,8 @@ func (u *user) command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func (c *call) event(line []byte) {
-	var e struct {
-		Type   string         `json:"type"`
-		Text   string         `json:"text"`
-		Result *hermes.Result `json:"result"`
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := json.Unmarshal(line, &e); err != nil {
-		c.printed.WriteString("no event: " + err.Error() + ": " + string(line))
-		return
-	}
-	c.result = e.Result
-	if e.Type == "stdout" {
-		c.printed.WriteString(e.Text)
-	}
-}
-
-// until waits for the script to have printed something.
-func (c *call) until(t *testing.T, text string) {
-	t.Helper()
-	testenv.Eventually(t, "the script prints "+text, func() bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.result != nil {
-			t.Fatalf("it ended before: %+v", *c.result)
-		}
-		return strings.Contains(c.printed.String(), text)
-	})
-}
-
-// wait waits for the end and for the result, which has to be there.
-func (c *call) wait(t *testing.T) ended {
-	t.Helper()
-	<-c.read
-	err := c.cmd.Wait()
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	e := ended{status: c.cmd.ProcessState.ExitCode(), stderr: c.stderr.String()}
-	if c.result == nil {
-		t.Fatalf("no result: %v, %s", err, e.stderr)
-	}
-	e.Result = *c.result
-	return e
-}
-
 // run runs a script to its end.
 func (u *user) run(t *testing.T, code string, flags ...string) ended {
 	t.Helper()
 	return u.start(t, code, flags...).wait(t)
-}
-
-// must fails the test unless the script ended well with this output.
-func (e ended) must(t *testing.T, output string) {
-	t.Helper()
-	if e.status != 0 || e.Status != hermes.Success || e.Output != output {
-		t.Errorf("status %d, %s, output %q, error %s %q; want %q", e.status, e.Status, e.Output, e.ErrorKind, e.Error, output)
-	}
-}
-
-// failed fails the test unless the script ended with this kind of error.
-func (e ended) failed(t *testing.T, status int, kind hermes.ErrorKind) {
-	t.Helper()
-	if e.status != status || e.ErrorKind != kind || e.Status == hermes.Success {
-		t.Errorf("status %d, %s, %s: %q, output %q; want %d, %s", e.status, e.Status, e.ErrorKind, e.Error, e.Output, status, kind)
-	}
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
-// shaky is a way to the engine that breaks in the way that a test wants.
+// shaky is a way to a server that breaks in the way that a test wants.
 type shaky struct {
 	host string // as DOCKER_HOST takes it
+	port int    // where it is a TCP port
 
-	engine           testenv.Engine
+	dial             func() (net.Conn, error)
 	network, address string
 	work             sync.WaitGroup
 
@@ -28,15 +29,22 @@ type shaky struct {
 
 // line is one connection through it.
 type line struct {
-	client, engine net.Conn
+	client, server net.Conn
 	attach         bool // it carries the stdio of a container or of an exec
 }
 
-// newShaky returns a way that works, at a Unix socket, where the engine counts as one of this machine,
+// newShaky returns a way to the engine, at a Unix socket, where the engine counts as one of this machine,
 // or at a TCP port, where it does not.
 func newShaky(t *testing.T, network string) *shaky {
 	t.Helper()
-	s := &shaky{engine: testenv.Docker(t), network: network, address: "127.0.0.1:0", lines: map[*line]struct{}{}, flows: make(chan struct{})}
+	e := testenv.Docker(t)
+	return newShakyTo(t, network, func() (net.Conn, error) { return dialEngine(e) })
+}
+
+// newShakyTo returns a way that works.
+func newShakyTo(t *testing.T, network string, dial func() (net.Conn, error)) *shaky {
+	t.Helper()
+	s := &shaky{dial: dial, network: network, address: "127.0.0.1:0", lines: map[*line]struct{}{}, flows: make(chan struct{})}
 	close(s.flows)
 	if network == "unix" {
 		s.address = testenv.TempDir(t) + "/docker.sock"
@@ -44,6 +52,9 @@ func newShaky(t *testing.T, network string) *shaky {
 	s.restore(t)
 	s.address = s.listener.Addr().String()
 	s.host = network + "://" + s.address
+	if tcp, ok := s.listener.Addr().(*net.TCPAddr); ok {
+		s.port = tcp.Port
+	}
 	t.Cleanup(func() {
 		s.thaw()
 		s.cut()
@@ -52,7 +63,7 @@ func newShaky(t *testing.T, network string) *shaky {
 	return s
 }
 
-// restore lets the engine be reached again.
+// restore lets the server be reached again.
 func (s *shaky) restore(t *testing.T) {
 	t.Helper()
 	l, err := net.Listen(s.network, s.address)
@@ -71,7 +82,7 @@ func (s *shaky) restore(t *testing.T) {
 	})
 }
 
-// cut breaks every connection and refuses new ones, as an engine does that ends.
+// cut breaks every connection and refuses new ones, as a server does that ends.
 func (s *shaky) cut() {
 	_ = s.listener.Close()
 	s.each(func(l *line) { l.close() })
@@ -103,7 +114,7 @@ func (s *shaky) thaw() {
 	}
 }
 
-// hold keeps attached connections open that the engine has ended.
+// hold keeps attached connections open that the server has ended.
 func (s *shaky) hold() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,12 +131,12 @@ func (s *shaky) each(do func(*line)) {
 
 // carry passes on what comes in both directions.
 func (s *shaky) carry(client net.Conn) {
-	engine, err := dialEngine(s.engine)
+	server, err := s.dial()
 	if err != nil {
 		_ = client.Close()
 		return
 	}
-	l := &line{client: client, engine: engine}
+	l := &line{client: client, server: server}
 	defer l.close()
 	s.mu.Lock()
 	s.lines[l] = struct{}{}
@@ -137,17 +148,17 @@ func (s *shaky) carry(client net.Conn) {
 	}()
 	var work sync.WaitGroup
 	work.Go(func() {
-		s.pass(engine, client, func(data []byte) {
+		s.pass(server, client, func(data []byte) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			request, _, _ := bytes.Cut(data, []byte(" HTTP/"))
 			l.attach = l.attach || bytes.Contains(request, []byte("/attach?")) || bytes.Contains(request, []byte("/exec/")) && bytes.HasSuffix(request, []byte("/start"))
 		})
-		if half, ok := engine.(interface{ CloseWrite() error }); ok {
+		if half, ok := server.(interface{ CloseWrite() error }); ok {
 			_ = half.CloseWrite()
 		}
 	})
-	s.pass(client, engine, func([]byte) {})
+	s.pass(client, server, func([]byte) {})
 	s.mu.Lock()
 	held := l.attach && s.holds
 	s.mu.Unlock()
@@ -174,5 +185,5 @@ func (s *shaky) pass(to, from net.Conn, look func([]byte)) {
 
 func (l *line) close() {
 	_ = l.client.Close()
-	_ = l.engine.Close()
+	_ = l.server.Close()
 }
