@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/tool"
 )
 
@@ -70,6 +71,10 @@ type Result struct {
 	// Exited says that a cell ended itself, by sys.exit or its like: whoever typed it may want to
 	// leave. JSON does not have it.
 	Exited bool `json:"-" cbor:"exited"`
+
+	// Signal is the one that ended what ran, 0 if none did: where that was a kernel ExitCode does not tell.
+	// JSON does not have it.
+	Signal backend.Signal `json:"-" cbor:"signal"`
 }
 
 // KernelState says what a cell found of its session's state, and what it left.
@@ -161,6 +166,8 @@ func (r *Result) ExitStatus() int {
 	case KindScript, KindSignal, KindOOM:
 	}
 	switch {
+	case r.ExitCode == nil && r.Signal != 0:
+		return 128 + int(r.Signal)
 	case r.ExitCode == nil:
 		return 125
 	case *r.ExitCode < 0:

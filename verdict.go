@@ -160,6 +160,9 @@ func (r *Result) judge(o *kernel.Outcome, stderr string) {
 		return
 	}
 	r.Status = Failure
+	if exit != nil {
+		r.Signal = exit.Signal
+	}
 	switch {
 	case o.Spoilt != nil:
 		r.ErrorKind, r.Error = KindScript, fmt.Sprintf("The session's Python process was ended, and its state is lost: %v.", o.Spoilt)
