@@ -147,7 +147,10 @@ func progress(c *conn, cell *cell) func(text string) {
 
 // script is the cell with what shows it to the caller.
 func script(c *conn, cell *cell) hermes.Script {
-	s := cell.script()
+	s := hermes.Script{
+		Code: cell.Code, Name: cell.Script, Args: cell.Args, Display: cell.Display, Trace: cell.Trace,
+		Stream: cell.Stream, Spills: cell.Spills,
+	}
 	if cell.Stdout {
 		s.Stdout = writer{c, kindStdout}
 	}

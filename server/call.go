@@ -51,7 +51,7 @@ func (c *Client) lives(by owner.Mark, codec codec) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), c.wait())
 	defer cancel()
 	now, err := owner.Read(c.Place.Dir)
-	return err == nil && now == by && c.call(ctx, codec) == nil
+	return err == nil && now == by && c.ping(ctx, codec) == nil
 }
 
 // message is the cell as it is sent.
@@ -140,7 +140,7 @@ func (c *Client) watch(ctx context.Context, conn *conn, due <-chan struct{}) err
 	}
 	for left := endRounds; left > 0; {
 		round, cancel := context.WithTimeout(ctx, c.wait())
-		err := c.call(round, conn.codec)
+		err := c.ping(round, conn.codec)
 		<-round.Done()
 		cancel()
 		switch {
@@ -157,8 +157,8 @@ func (c *Client) watch(ctx context.Context, conn *conn, due <-chan struct{}) err
 	return c.silent()
 }
 
-// call asks a server for nothing but an answer, before ctx ends.
-func (c *Client) call(ctx context.Context, codec codec) error {
+// ping asks a server for nothing but an answer, before ctx ends.
+func (c *Client) ping(ctx context.Context, codec codec) error {
 	raw, err := c.dial(ctx)
 	if err != nil {
 		return err

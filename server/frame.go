@@ -12,7 +12,6 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
-	hermes "github.com/hermes-exec/hermes-exec"
 	"github.com/hermes-exec/hermes-exec/config"
 )
 
@@ -195,8 +194,3 @@ func (w writer) Write(p []byte) (int, error) {
 // peerWait bounds how long the server waits for a client's first words and for one that does not read
 // the last ones, and a client for a server that has been told to kill.
 const peerWait = 30 * time.Second
-
-// script is what of the cell is the script. Live output and events are the caller's to add.
-func (c *cell) script() hermes.Script {
-	return hermes.Script{Code: c.Code, Name: c.Script, Args: c.Args, Display: c.Display, Trace: c.Trace, Stream: c.Stream, Spills: c.Spills}
-}
