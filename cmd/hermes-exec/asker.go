@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -34,7 +35,7 @@ func ask(ctx context.Context, question string, echo bool) (string, error) {
 	}
 	before, err := term.GetState(int(tty.Fd()))
 	if err != nil {
-		return "", err
+		return "", errors.Join(err, tty.Close())
 	}
 	type reply struct {
 		text string
