@@ -138,7 +138,7 @@ func (c *Client) watch(ctx context.Context, conn *conn, due <-chan struct{}) err
 		return nil
 	case <-due:
 	}
-	for left := endRounds; left > 0; {
+	for left := endRounds; left > 0 && ctx.Err() == nil; {
 		round, cancel := context.WithTimeout(ctx, c.wait())
 		err := c.ping(round, conn.codec)
 		<-round.Done()
@@ -149,9 +149,9 @@ func (c *Client) watch(ctx context.Context, conn *conn, due <-chan struct{}) err
 		case err != nil:
 			left = 0
 		}
-		if ctx.Err() != nil {
-			return nil
-		}
+	}
+	if ctx.Err() != nil {
+		return nil
 	}
 	_ = conn.SetReadDeadline(time.Now())
 	return c.silent()

@@ -53,7 +53,7 @@ func Processes(marker string) []string {
 // DeadPID returns the number of a process that has ended.
 func DeadPID(t testing.TB) int {
 	t.Helper()
-	cmd := exec.Command(Require(t, "true"))
+	cmd := exec.Command(Require(t, "true")) //nolint:forbidigo // It only has to end.
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err)
 	}
