@@ -150,11 +150,11 @@ func (c *Client) watch(ctx context.Context, conn *conn, due <-chan struct{}) err
 			left = 0
 		}
 	}
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		_ = conn.SetReadDeadline(time.Now())
+		return c.silent()
 	}
-	_ = conn.SetReadDeadline(time.Now())
-	return c.silent()
+	return nil
 }
 
 // ping asks a server for nothing but an answer, before ctx ends.
