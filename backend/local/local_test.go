@@ -20,6 +20,7 @@ import (
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/backend/backendtest"
 	"github.com/hermes-exec/hermes-exec/backend/local"
+	"github.com/hermes-exec/hermes-exec/internal/owner"
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
@@ -57,10 +58,17 @@ func beVictim(ctx context.Context, mark string) error {
 	select {}
 }
 
-// TestHostKilled (B131): whatever ends hermes-exec, what it runs ends too, and nothing is left.
+// TestHostKilled (B131): whatever ends hermes-exec, what it runs ends too, and nothing is left: also
+// where a script has stopped the agent that should see to that.
 func TestHostKilled(t *testing.T) {
-	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGHUP} {
-		t.Run(sig.String(), func(t *testing.T) {
+	for name, test := range map[string]struct {
+		sig     syscall.Signal
+		stopped bool
+	}{
+		"killed": {syscall.SIGKILL, false}, "terminated": {syscall.SIGTERM, false}, "hangup": {syscall.SIGHUP, false},
+		"killed while its agent is stopped": {syscall.SIGKILL, true},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			mark := "hx" + rand.Text()
 			victim := exec.Command(os.Args[0])
@@ -78,7 +86,16 @@ func TestHostKilled(t *testing.T) {
 			}
 			// One that is just being executed has no environment to see.
 			testenv.Eventually(t, "all six run", func() bool { return len(testenv.Processes("MARK="+mark)) >= 6 })
-			if err := victim.Process.Signal(sig); err != nil {
+			if test.stopped {
+				agent, err := owner.Read(strings.TrimSpace(scratch))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := syscall.Kill(agent.PID, syscall.SIGSTOP); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := victim.Process.Signal(test.sig); err != nil {
 				t.Fatal(err)
 			}
 			_ = victim.Wait()

@@ -155,7 +155,7 @@ class Agent:
 
     def _start(self, stream: int, fields: frames.Fields) -> Stream:
         self._sweep()
-        return Process(self._loop, self._out, stream, fields, self._scratch, self._end_orphans)
+        return Process(self._loop, self._out, stream, fields, self._stdin, self._scratch, self._end_orphans)
 
     def _end_orphans(self) -> None:
         """Kills what became the agent's own child because its supervisor was killed."""

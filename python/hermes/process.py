@@ -25,6 +25,7 @@ class Process(Stream):
         out: Out,
         stream: int,
         fields: frames.Fields,
+        link: int,
         scratch: List[bytes],
         orphaned: Callable[[], None],
     ) -> None:
@@ -36,7 +37,7 @@ class Process(Stream):
         self._status = None  # type: Optional[Tuple[int, bool]]  # wait status, oom
         self._started = False
         self._words = b""
-        self._fork(fields, scratch)
+        self._fork(fields, link, scratch)
 
     def signal(self, number: int) -> None:
         if self.alive():  # also when the command has ended: what it left may linger
@@ -62,7 +63,7 @@ class Process(Stream):
     def reset(self) -> None:
         self._hang_up()
 
-    def _fork(self, fields: frames.Fields, scratch: List[bytes]) -> None:
+    def _fork(self, fields: frames.Fields, link: int, scratch: List[bytes]) -> None:
         plan = _Plan()
         self._memory = oom.Counter()
         try:
@@ -73,7 +74,7 @@ class Process(Stream):
             plan.close()
             raise
         if self.pid == 0:
-            supervisor.run(theirs.detach(), plan.command, scratch, self._memory)
+            supervisor.run(theirs.detach(), link, plan.command, scratch, self._memory)
         theirs.close()
         self._lifeline = ours.detach()
         os.set_blocking(self._lifeline, False)

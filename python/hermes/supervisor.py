@@ -2,7 +2,8 @@
 
 It is a fork of the agent. It leads a session, is the subreaper of what it starts, and ends all of it
 when its child ends, when the agent says so, or when the lifeline to the agent breaks. User code that
-kills the agent therefore frees nothing.
+kills the agent therefore frees nothing. Nor does user code that stops it: the supervisor watches the
+agent's link to the host as well, and kills an agent that outlives it.
 
 On the lifeline the agent says "signal N"; the supervisor says "started PID" or "failed OP ERRNO", and
 at the end "survivor PID NAME" for what it could not end, then "exit STATUS OOM" with the wait status,
@@ -15,6 +16,7 @@ import _signal  # type: ignore[import]  # signal itself builds enums for 6 ms
 import errno
 import os
 import select
+import time
 
 from . import oom, tree
 from .scratch import remove_trees
@@ -24,7 +26,10 @@ if TYPE_CHECKING:
     from typing import Dict, List, NoReturn, Tuple
 
 _LEFTOVER_GRACE = 0.5  # seconds between TERM and KILL for what outlives its parent
+_AGENT_GRACE = 6.0  # seconds an agent gets to end after its host: it takes 4 at most
 _PATIENCE = 2.0  # seconds to wait for a killed process: one in a system call may take long, or for ever
+
+_HUNG_UP = getattr(select, "POLLRDHUP", 0)  # what a socket tells; a pipe's POLLHUP always comes
 
 _IGNORED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGQUIT")
 _RESTORED = _IGNORED + ("SIGCHLD", "SIGXFSZ")
@@ -39,10 +44,11 @@ class Command:
         self.linger = linger
 
 
-def run(lifeline: int, command: Command, scratch: List[bytes], memory: oom.Counter) -> NoReturn:
-    """Never returns: the process ends with its work. Memory counts from before it was forked."""
+def run(lifeline: int, link: int, command: Command, scratch: List[bytes], memory: oom.Counter) -> NoReturn:
+    """Never returns: the process ends with its work. Link is what the agent reads from the host. Memory
+    counts from before it was forked."""
     try:
-        _Supervisor(lifeline, command, scratch, memory).run()
+        _Supervisor(lifeline, link, command, scratch, memory).run()
     except BaseException as e:  # noqa: B902 - a fork of the agent must not go on as the agent
         try:
             os.write(lifeline, b"failed supervise %d\n" % (getattr(e, "errno", None) or errno.EIO))
@@ -53,8 +59,11 @@ def run(lifeline: int, command: Command, scratch: List[bytes], memory: oom.Count
 
 
 class _Supervisor:
-    def __init__(self, lifeline: int, command: Command, scratch: List[bytes], memory: oom.Counter) -> None:
+    def __init__(
+        self, lifeline: int, link: int, command: Command, scratch: List[bytes], memory: oom.Counter
+    ) -> None:
         self._lifeline = lifeline
+        self._link = link
         self._memory = memory
         self._scratch = scratch
         self._command = command
@@ -67,8 +76,9 @@ class _Supervisor:
         wake = self._prepare_signals()
         pid, failure = self._spawn()
         # The agent's descriptors go: as long as one is open here, its other end sees no EOF. That is
-        # why stderr stays: whoever holds its other end sees when the last supervisor is gone.
-        _close_all_but([2, self._lifeline] + wake)
+        # why stderr stays: whoever holds its other end sees when the last supervisor is gone. Nobody
+        # waits for the end of the link's reading side.
+        _close_all_but([2, self._lifeline, self._link] + wake)
         self._tree = tree.Tree(pid, reaper)
         self._pid = pid
         if failure:
@@ -103,9 +113,19 @@ class _Supervisor:
         poll = select.poll()
         poll.register(self._lifeline, select.POLLIN)
         poll.register(wake, select.POLLIN)
+        poll.register(self._link, _HUNG_UP)  # never read: that is the agent's to do
         orders = b""
+        alone = 0.0  # when the host was gone; 0: it is there
         while True:
-            for fd, _ in poll.poll():
+            events = poll.poll(max(1.0, (alone + _AGENT_GRACE - time.monotonic()) * 1000) if alone else None)
+            if alone and time.monotonic() - alone >= _AGENT_GRACE:
+                self._kill_agent()
+                alone = 0.0
+            for fd, _ in events:
+                if fd == self._link:
+                    poll.unregister(fd)
+                    alone = time.monotonic()
+                    continue
                 if fd == wake:
                     self._drain(wake)
                     if self._child_changed():
@@ -119,6 +139,15 @@ class _Supervisor:
                 *lines, orders = (orders + data).split(b"\n")
                 for line in lines:
                     self._obey(line)
+
+    def _kill_agent(self) -> None:
+        """Ends an agent that the end of its host has not ended: user code has stopped it. That is the
+        order to all supervisors."""
+        if os.getppid() == self._agent:
+            try:
+                os.kill(self._agent, tree.SIGKILL)
+            except OSError:
+                pass
 
     def _inherit(self) -> None:
         """Does what a killed agent cannot: ends what it may have had from supervisors that were
