@@ -26,8 +26,11 @@ func (k *Kernel) Exec(ctx context.Context, c Cell) (*Outcome, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if k.dead() {
+	switch { // also what was not chosen above may have come to pass
+	case k.dead():
 		return nil, k.failure
+	case ctx.Err() != nil: // a cell that begins now would end with its kernel
+		return nil, context.Cause(ctx)
 	}
 	code, err := cellCode(c)
 	if err != nil {

@@ -121,8 +121,8 @@ func (e *env) wantStderr(d done, texts ...string) {
 	}
 }
 
-// during runs a cell, waits until it has printed "ready", and then calls what.
-func (e *env) during(ctx context.Context, code string, what func(cancel context.CancelCauseFunc)) done {
+// stopped runs a cell, waits until it has printed "ready", and then ends its context for that cause.
+func (e *env) stopped(ctx context.Context, code string, cause error) done {
 	e.Helper()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -133,7 +133,7 @@ func (e *env) during(ctx context.Context, code string, what func(cancel context.
 	watch.Go(func() {
 		select {
 		case <-ready.fired:
-			what(cancel)
+			cancel(cause)
 		case <-over:
 		}
 	})

@@ -20,25 +20,23 @@ func stopCases() []testCase {
 	return []testCase{
 		{"a timeout is SIGTERM", func(ctx context.Context, e *env) {
 			e.open(time.Minute)
-			d := e.during(ctx, forever, func(cancel context.CancelCauseFunc) { cancel(errTime) })
+			d := e.stopped(ctx, forever, errTime)
 			e.wantStopped(d, errTime, -int(backend.Terminate))
 		}},
 		{"a script may end in order", func(ctx context.Context, e *env) {
 			e.open(time.Minute)
-			d := e.during(ctx, "import signal, sys\nsignal.signal(signal.SIGTERM, lambda *a: sys.exit('bye'))\n"+forever,
-				func(cancel context.CancelCauseFunc) { cancel(errTime) })
+			d := e.stopped(ctx, "import signal, sys\nsignal.signal(signal.SIGTERM, lambda *a: sys.exit('bye'))\n"+forever, errTime)
 			e.wantStopped(d, errTime, 1)
 			e.wantStderr(d, "bye\n")
 		}},
 		{"B031 after the grace it is killed", func(ctx context.Context, e *env) {
 			e.open(100 * time.Millisecond)
-			d := e.during(ctx, "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"+forever,
-				func(cancel context.CancelCauseFunc) { cancel(errTime) })
+			d := e.stopped(ctx, "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"+forever, errTime)
 			e.wantStopped(d, errTime, -int(backend.Kill))
 		}},
 		{"an interrupt is KeyboardInterrupt", func(ctx context.Context, e *env) {
 			e.open(time.Minute)
-			d := e.during(ctx, forever, func(cancel context.CancelCauseFunc) { cancel(&kernel.Interrupt{}) })
+			d := e.stopped(ctx, forever, &kernel.Interrupt{})
 			if i := (*kernel.Interrupt)(nil); !errors.As(d.err, &i) {
 				e.Errorf("error %v, want an Interrupt", d.err)
 			}
@@ -47,13 +45,12 @@ func stopCases() []testCase {
 		{"an interrupt that kills has no grace", func(ctx context.Context, e *env) {
 			e.open(time.Minute)
 			kill := &kernel.Interrupt{Kill: true}
-			d := e.during(ctx, "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"+forever,
-				func(cancel context.CancelCauseFunc) { cancel(kill) })
+			d := e.stopped(ctx, "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"+forever, kill)
 			e.wantStopped(d, kill, -int(backend.Kill))
 		}},
 		{"B022 the whole tree ends", func(ctx context.Context, e *env) {
 			e.open(100 * time.Millisecond)
-			d := e.during(ctx, `import subprocess, sys, time
+			d := e.stopped(ctx, `import subprocess, sys, time
 child = """
 import os, time
 os.setsid()
@@ -64,31 +61,31 @@ while True:
 """
 subprocess.Popen([sys.executable, "-c", child])
 while True: time.sleep(0.05)
-`,
-				func(cancel context.CancelCauseFunc) { cancel(errTime) })
+`, errTime)
 			e.wantStopped(d, errTime, -int(backend.Terminate))
 			e.wantStill(ctx, "canary")
 		}},
 		{"B006 B007 what was printed is not lost", func(ctx context.Context, e *env) {
 			e.open(time.Minute)
-			d := e.during(ctx, "import os\nprint('one')\nos.write(1, b'two')\n"+strings.ReplaceAll(forever, "ready", " ready"),
-				func(cancel context.CancelCauseFunc) { cancel(&kernel.Interrupt{Kill: true}) })
+			d := e.stopped(ctx, "import os\nprint('one')\nos.write(1, b'two')\n"+strings.ReplaceAll(forever, "ready", " ready"), &kernel.Interrupt{Kill: true})
 			if d.stdout != "one\ntwo ready\n" {
 				e.Errorf("stdout %q", d.stdout)
 			}
 		}},
 		{"a context that has ended starts nothing", func(ctx context.Context, e *env) {
 			e.open(0)
-			ctx, cancel := context.WithCancelCause(ctx)
+			e.want(e.cell(ctx, "print(1)"), 0, "1\n")
+			over, cancel := context.WithCancelCause(ctx)
 			cancel(errTime)
-			d := e.cell(ctx, "open('canary', 'w')")
-			if !errors.Is(d.err, errTime) {
-				e.Errorf("error %v, want %v", d.err, errTime)
+			for range 10 { // whatever else is ready
+				if d := e.cell(over, "print(2)"); d.Outcome != nil || !errors.Is(d.err, errTime) {
+					e.Fatalf("outcome %+v, error %v; want none, %v", d.Outcome, d.err, errTime)
+				}
 			}
 		}},
 		{"after a stop the next cell runs", func(ctx context.Context, e *env) {
 			e.open(0)
-			e.during(ctx, forever, func(cancel context.CancelCauseFunc) { cancel(errTime) })
+			e.stopped(ctx, forever, errTime)
 			e.want(e.cell(ctx, "print('two')"), 0, "two\n")
 		}},
 		{"Close twice", func(ctx context.Context, e *env) {
