@@ -45,7 +45,7 @@ func TestSessionsExhausted(t *testing.T) {
 						t.Errorf("fallback %+v", r.Fallback)
 					}
 					// No cell has begun that could tell of the loss: the next one does.
-					c.state(r, hermes.KernelState{Session: "a", Ended: true, StateLost: true, Reason: hermes.LostDied})
+					c.state(r, hermes.KernelState{Session: "a"})
 				}
 				allow()
 				r := c.prints("a", "print(2)", "2\n")

@@ -34,6 +34,7 @@ type session struct {
 	resetting         bool        // the state goes when that cell ends
 	opening           bool        // a world is on its way
 	world             *world      // nil: none; written by who has the turn, too
+	backend, target   string      // where the world is, or was; "" if there was none
 	spills            []string    // the full texts of earlier cells' outputs
 	lost              Loss        // why the state is gone, until a cell has told it
 	asked             bool        // a reset was asked for, until a cell has told it
@@ -67,11 +68,11 @@ func (x *session) wait(ctx context.Context) error {
 	select {
 	case x.turn <- struct{}{}:
 	case <-ctx.Done():
-		return fmt.Errorf("wait for the cell before: %w", context.Cause(ctx))
+		return ended(ctx, fmt.Errorf("wait for the cell before: %w", context.Cause(ctx)))
 	}
 	if ctx.Err() != nil { // both were possible
 		x.yield()
-		return context.Cause(ctx)
+		return ended(ctx, context.Cause(ctx))
 	}
 	return nil
 }
@@ -185,11 +186,12 @@ func (x *session) end(why string) {
 
 // info tells of the session. The caller holds mu.
 func (x *session) info() SessionInfo {
-	i := SessionInfo{Name: x.name, Busy: x.users > 0, Started: x.started, LastUsed: x.lastUsed}
-	if w := x.world; w != nil {
-		about := w.env.Info()
-		i.Backend, i.Target = about.Name, about.Target
-		if k := w.living(); k != nil {
+	i := SessionInfo{
+		Name: x.name, Backend: x.backend, Target: x.target,
+		Busy: x.users > 0, Started: x.started, LastUsed: x.lastUsed,
+	}
+	if x.world != nil {
+		if k := x.world.living(); k != nil {
 			i.ExecutionCount, i.PID = k.Count(), k.PID()
 		}
 	}
@@ -275,6 +277,7 @@ func (x *session) ready(ctx context.Context, o Options) (*world, error) {
 	x.set.mu.Lock()
 	defer x.set.mu.Unlock()
 	x.world = w
+	x.backend, x.target = w.env.Info().Name, w.env.Info().Target
 	return w, nil
 }
 
@@ -285,30 +288,27 @@ func (x *session) open(is bool) {
 	x.opening = is
 }
 
-// account says what the cell found of the state and what it left. Err is why it did not end by
-// itself.
+// account says what the cell found of the state and what it left. One that did not begin says nothing,
+// and leaves it to the next. Err is why it did not end by itself.
 func (x *session) account(r *run, err error) {
+	o, state := r.outcome, r.session
+	if o == nil {
+		return
+	}
 	x.set.mu.Lock()
 	defer x.set.mu.Unlock()
-	o, state := r.outcome, r.session
-	if o != nil && o.Lost != nil && x.lost == "" {
+	if o.Lost != nil && x.lost == "" {
 		x.lost = LostDied
 	}
 	state.StateReset, state.StateLost, state.Reason = x.asked, x.lost != "", x.lost
 	if state.StateReset && !state.StateLost {
 		state.Reason = LostReset
 	}
-	if o != nil {
-		if state.StateLost && !state.StateReset {
-			r.warnings = append(r.warnings, "the state of earlier cells is gone: "+state.Reason.before())
-		}
-		x.lost, x.asked = "", false
+	if state.StateLost && !state.StateReset {
+		r.warnings = append(r.warnings, "the state of earlier cells is gone: "+state.Reason.before())
 	}
-	if x.world == nil {
-		state.Ended = true
-		return
-	}
-	if o != nil && o.Fallback == "" {
+	x.lost, x.asked = "", false
+	if o.Fallback == "" {
 		if k := x.world.kernel.Load(); k != nil {
 			state.ExecutionCount = k.Count()
 			state.Reused = k.Count() > 1

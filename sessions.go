@@ -34,7 +34,7 @@ type Sessions struct {
 // SessionInfo tells of one session.
 type SessionInfo struct {
 	Name           string
-	Backend        string // "" when no environment is open
+	Backend        string // of its environment, also of one that is gone; "" if this process has opened none
 	Target         string // what that is: a directory, an image, user@host
 	Busy           bool   // a cell runs, or waits for its turn
 	ExecutionCount int    // the cells that the living kernel has begun; 0 if there is none
@@ -159,13 +159,17 @@ func (s *Sessions) find(name string) *session {
 	return x
 }
 
-// leave counts a cell out. The last one sets the time from which the session is idle.
+// leave counts a cell out. The last one sets the time from which the session is idle, and takes the
+// name with it if no environment could be opened and there is nothing to tell.
 func (s *Sessions) leave(x *session, by *running, o Options) {
 	defer s.runs.Done()
 	s.mu.Lock()
 	by.returned(x)
 	x.users--
 	x.lastUsed = s.clock.Now()
+	if x.users == 0 && x.backend == "" && x.lost == "" && s.byName[x.name] == x {
+		delete(s.byName, x.name)
+	}
 	if idle := o.Settings.KernelIdleTimeout; x.users == 0 && x.world != nil && idle > 0 && !s.closed {
 		x.stopTimer()
 		x.timer = s.clock.AfterFunc(idle, x.reap)

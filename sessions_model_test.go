@@ -155,6 +155,9 @@ func (w *walk) nothing(*rapid.T) {
 	if r.ErrorKind != hermes.KindUsage {
 		w.Fatalf("%s %s", r.ErrorKind, r.Error)
 	}
+	if want := (hermes.KernelState{Session: "a"}); *r.Kernel != want {
+		w.Fatalf("kernel %+v: the cell did not begin", r.Kernel)
+	}
 	w.known = w.known && len(w.set.List()) > 0
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -258,7 +259,8 @@ func (a *app) printSessions(list []hermes.SessionInfo) error {
 		if !i.LastUsed.IsZero() {
 			used = time.Since(i.LastUsed).Round(time.Second).String() + " ago"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", i.Name, state, i.ExecutionCount, i.PID, used, i.Backend, i.Target)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", i.Name, state, i.ExecutionCount, i.PID, used,
+			cmp.Or(i.Backend, "-"), cmp.Or(i.Target, "-"))
 	}
 	return w.Flush()
 }
