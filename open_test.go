@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	hermes "github.com/hermes-exec/hermes-exec"
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -52,6 +53,28 @@ func TestOpenErrors(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Which interpreter runs does not depend on the time of the caller: one that has not started in it is
+// named, and no other is taken.
+func TestSlowInterpreter(t *testing.T) {
+	o := options(t, "local")
+	o.Settings.Python, o.Settings.Timeout = "", time.Second
+	slow := t.TempDir()
+	if err := os.WriteFile(filepath.Join(slow, "python3"), []byte("#!/bin/sh\nexec sleep 600\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	o.Environ["PATH"] = slow + ":" + o.Environ["PATH"]
+	s := newSessions(t)
+	_, err := hermes.Open(t.Context(), o)
+	for name, r := range map[string]*hermes.Result{
+		"open": hermes.Failed(err),
+		"cell": s.Run(t.Context(), "s", o, hermes.Script{Code: []byte("1")}, false),
+	} {
+		if r.Status != hermes.Timeout || !strings.Contains(r.Error, slow+"/python3") {
+			t.Errorf("%s: %s %s: %s", name, r.Status, r.ErrorKind, r.Error)
+		}
 	}
 }
 

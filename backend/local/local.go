@@ -90,7 +90,7 @@ func usable(dir string) error {
 func tryAll(ctx context.Context, cfg Config, list []candidate) (*Backend, error) {
 	var passedOver []string
 	for i, c := range list {
-		a, err := startWithin(ctx, timeFor(ctx, len(list)-i), cfg, c.path)
+		a, err := startWithin(ctx, len(list)-i, cfg, c.path)
 		if err == nil {
 			return newBackend(a, cfg, passedOver), nil
 		}
@@ -117,25 +117,16 @@ func blameless(err error) bool {
 // nothing is wrong, and seconds on a network file system.
 const candidateWait = 10 * time.Second
 
-// timeFor is what one of so many candidates gets: a part of the time that is left, and not all of it,
-// for one that hangs must not be the end of the others.
-func timeFor(ctx context.Context, candidates int) time.Duration {
-	deadline, ok := ctx.Deadline()
-	switch {
-	case candidates == 1 && !ok:
-		return time.Hour
-	case candidates == 1:
-		return time.Until(deadline)
-	case !ok:
-		return candidateWait
-	default:
-		return min(candidateWait, time.Until(deadline)/2)
+// startWithin starts the first of so many candidates. One that hangs must not be the end of the
+// others, but how long it gets is no matter of the caller's time: which interpreter runs must not
+// depend on that, and a session that was in a hurry once would keep the wrong one.
+func startWithin(ctx context.Context, candidates int, cfg Config, python string) (*agent, error) {
+	if candidates > 1 {
+		slow := fmt.Errorf("it did not start within %s", candidateWait)
+		bounded, cancel := context.WithTimeoutCause(ctx, candidateWait, slow)
+		defer cancel()
+		ctx = bounded
 	}
-}
-
-func startWithin(ctx context.Context, limit time.Duration, cfg Config, python string) (*agent, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not start within %.1fs", limit.Seconds()))
-	defer cancel()
 	return start(ctx, cfg, python)
 }
 
