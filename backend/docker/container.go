@@ -32,6 +32,7 @@ type spec struct {
 	config   container.Config
 	host     container.HostConfig
 	meeting  *meeting // nil: no directory is shared with the host
+	agent    func(l link) guest.Options
 	warnings []string
 }
 
@@ -39,7 +40,7 @@ type spec struct {
 // script: it has no capability and cannot gain any.
 func (c Config) spec(interpreter string, mounts []mount.Mount, meet *meeting) *spec {
 	init := true
-	s := &spec{name: "hermes-exec-" + strings.ToLower(rand.Text()[:12]), meeting: meet}
+	s := &spec{name: "hermes-exec-" + strings.ToLower(rand.Text()[:12]), meeting: meet, agent: c.agent}
 	s.config = container.Config{
 		Image: c.Image, User: c.User,
 		Entrypoint: guest.Argv(interpreter), // the image's own would be in the way
@@ -167,39 +168,44 @@ func (s *spec) unlimited(info system.Info) bool {
 	return len(dropped) > 0
 }
 
-// start makes and starts the container and returns the agent's stdio. A start that fails for a limit
-// that the engine cannot set is tried once more without.
-func (s *spec) start(ctx context.Context, e *engine, progress func(string)) (*mainProcess, error) {
-	l, err := s.startOnce(ctx, e, progress)
+// start makes and starts the container and opens the agent in it. A start that fails for a limit that the
+// engine cannot set is tried once more without.
+func (s *spec) start(ctx context.Context, e *engine, progress func(string)) (link, *guest.Guest, error) {
+	l, g, err := s.startOnce(ctx, e, progress)
 	if err == nil || !strings.Contains(err.Error(), "cgroup") && !strings.Contains(err.Error(), "controller") {
-		return l, err
+		return l, g, err
 	}
 	info, infoErr := e.Info(ctx)
 	if infoErr != nil || !s.unlimited(info) {
-		return nil, err
+		return l, g, err
 	}
 	return s.startOnce(ctx, e, progress)
 }
 
-func (s *spec) startOnce(ctx context.Context, e *engine, progress func(string)) (*mainProcess, error) {
+// startOnce returns a nil link unless the container has run.
+func (s *spec) startOnce(ctx context.Context, e *engine, progress func(string)) (link, *guest.Guest, error) {
 	id, err := s.create(ctx, e, progress)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	l, err := attach(ctx, e, id)
-	if err == nil {
-		err = e.ContainerStart(ctx, id, container.StartOptions{})
+	p, err := attach(ctx, e, id)
+	if err != nil {
+		return nil, nil, errors.Join(e.explain(err), e.remove(context.WithoutCancel(ctx), id))
 	}
-	if err == nil {
-		return l, nil
+	// Beside each other: the agent boots while the engine still puts down that it has started.
+	started := make(chan error, 1)
+	go func() {
+		err := e.ContainerStart(ctx, id, container.StartOptions{})
+		if err != nil {
+			p.abandon()
+		}
+		started <- err
+	}()
+	g, err := guest.Open(ctx, p, s.agent(p))
+	if failed := <-started; failed != nil {
+		return nil, nil, errors.Join(e.explain(failed), p.disposed())
 	}
-	if l != nil {
-		l.letGo()
-	}
-	if removeErr := e.remove(context.WithoutCancel(ctx), id); removeErr != nil {
-		err = errors.Join(err, removeErr)
-	}
-	return nil, e.explain(err)
+	return p, g, err
 }
 
 // removeWait bounds the removal of a container.

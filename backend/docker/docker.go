@@ -115,13 +115,9 @@ func (c Config) open(ctx context.Context, e *engine) (*Backend, error) {
 		}
 	}
 	var made *spec
-	b, err := c.boot(ctx, e, func(python string) (link, error) {
+	b, err := c.boot(ctx, e, func(python string) (link, *guest.Guest, error) {
 		made = c.spec(python, mounts, meet)
-		p, err := made.start(ctx, e, c.Progress)
-		if err != nil {
-			return nil, err // not p: a nil *mainProcess is no nil link
-		}
-		return p, nil
+		return made.start(ctx, e, c.Progress)
 	})
 	if err != nil {
 		return nil, errors.Join(warned(err, made.warnings), meet.remove())
@@ -144,18 +140,19 @@ func warned(err error, warnings []string) error {
 
 // join executes the agent in a container that runs already.
 func (c Config) join(ctx context.Context, e *engine) (*Backend, error) {
-	b, err := c.boot(ctx, e, func(python string) (link, error) {
+	b, err := c.boot(ctx, e, func(python string) (link, *guest.Guest, error) {
 		p, err := c.execute(ctx, e, python)
 		if err != nil {
-			return nil, err
+			return nil, nil, err // not p: a nil *execProcess is no nil link
 		}
-		return p, nil
+		g, err := guest.Open(ctx, p, c.agent(p))
+		if err == nil {
+			p.pid.Store(int64(g.PID()))
+		}
+		return p, g, err
 	})
 	if err != nil {
 		return nil, err
-	}
-	if p, ok := b.link.(*execProcess); ok {
-		p.pid.Store(int64(b.PID()))
 	}
 	return b.enter(ctx, c)
 }
@@ -189,15 +186,17 @@ func (c Config) interpreters() []string {
 	return []string{"python3", "python"}
 }
 
-// boot starts each interpreter in turn until one carries the agent.
-func (c Config) boot(ctx context.Context, e *engine, start func(python string) (link, error)) (*Backend, error) {
+// agent says how the agent at the other end of l is opened.
+func (c Config) agent(l link) guest.Options {
+	return guest.Options{Name: "docker", Target: c.target(), Lease: lease, Diagnose: l.said}
+}
+
+// boot starts each interpreter in turn until one carries the agent. With an error of the agent's start has
+// to return its link.
+func (c Config) boot(ctx context.Context, e *engine, start func(python string) (link, *guest.Guest, error)) (*Backend, error) {
 	var tried []string
 	for _, python := range c.interpreters() {
-		l, err := start(python)
-		var g *guest.Guest
-		if err == nil {
-			g, err = guest.Open(ctx, l, guest.Options{Name: "docker", Target: c.target(), Lease: lease, Diagnose: l.said})
-		}
+		l, g, err := start(python)
 		switch {
 		case err == nil:
 			return &Backend{Guest: g, engine: e, link: l, info: g.Info(), log: c.Log}, nil

@@ -127,6 +127,12 @@ func (p *mainProcess) outOfMemory() bool {
 	}
 }
 
+// abandon ends the link to a container that did not start.
+func (p *mainProcess) abandon() {
+	p.cancel()
+	p.conn.Close()
+}
+
 // exitStatus is the status that the container ended with.
 func (p *mainProcess) exitStatus(context.Context) int {
 	p.await(fateWait)
