@@ -105,6 +105,25 @@ func TestInterruptOpen(t *testing.T) {
 	}
 }
 
+// A deadline of the caller's own is an interrupt, wherever it finds the run.
+func TestCallersDeadline(t *testing.T) {
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	o := options(t, "local")
+	_, err := hermes.Open(ctx, o)
+	s := hermes.NewSessions(nil)
+	defer s.Close()
+	for name, r := range map[string]*hermes.Result{
+		"open": hermes.Failed(err),
+		"run":  open(t, o).Run(ctx, hermes.Script{Code: []byte("print(1)")}),
+		"cell": s.Run(ctx, "s", o, hermes.Script{Code: []byte("print(1)")}, false),
+	} {
+		if r.Status != hermes.Interrupted || r.ErrorKind != hermes.KindInterrupted {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
 func TestEnvIsUsedAgain(t *testing.T) {
 	both(t, func(t *testing.T, o hermes.Options) {
 		e := open(t, o)

@@ -170,6 +170,7 @@ func TestFailed(t *testing.T) {
 		{"P4 an interrupt", &Interrupt{}, KindInterrupted, Interrupted, "[execution interrupted]"},
 		{"P3 an interrupt with a reason", &Interrupt{Reason: "user typed stop"}, KindInterrupted, Interrupted, "[execution interrupted — user typed stop]"},
 		{"B037 a cancelled context has no invented reason", context.Canceled, KindInterrupted, Interrupted, "[execution interrupted]"},
+		{"a deadline that bounds one step is no interrupt", fmt.Errorf("lock: %w", context.DeadlineExceeded), KindBackend, Failure, ""},
 		{"python", fmt.Errorf("open: %w", backend.ErrNoPython), KindPython, Failure, ""},
 		{"usage", usageError{errors.New("no")}, KindUsage, Failure, ""},
 		{"a value of the configuration", &config.ValueError{}, KindUsage, Failure, ""},

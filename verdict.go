@@ -130,12 +130,19 @@ func interruption(err error) string {
 	return ""
 }
 
+// deadlineError is the end of a context whose deadline the caller has set. Others are no interrupts: each
+// bounds one step (a dial, a lock), whose failure it is.
+type deadlineError struct{ error }
+
+// Unwrap returns what the deadline has ended.
+func (e deadlineError) Unwrap() error { return e.error }
+
 // kindOf says what kind of failure err is, as long as it is not the script's.
 func kindOf(err error) ErrorKind {
 	switch {
 	case errors.As(err, new(*timeoutError)):
 		return KindTimeout
-	case errors.As(err, new(*kernel.Interrupt)), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.As(err, new(*kernel.Interrupt)), errors.As(err, new(deadlineError)), errors.Is(err, context.Canceled):
 		return KindInterrupted
 	case errors.Is(err, config.ErrUnsafe):
 		return KindPolicy
@@ -202,10 +209,18 @@ func under(err error, limit *timeoutError) string {
 	return ""
 }
 
-// ended is the cause of ctx, if that has ended and err does not tell of it, else err.
+// ended is the cause of ctx, if that has ended and err does not tell of it, else err. Ctx is that of a
+// caller, or made of one: a deadline of it that has no cause is the caller's.
 func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
-		return context.Cause(ctx)
+	if ctx.Err() == nil {
+		return err
+	}
+	cause := context.Cause(ctx)
+	if !errors.Is(err, cause) {
+		err = cause
+	}
+	if cause == context.DeadlineExceeded { //nolint:errorlint // the context's own: a timeout of the network counts as one, too
+		err = deadlineError{err}
 	}
 	return err
 }

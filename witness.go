@@ -1,6 +1,7 @@
 package hermes
 
 import (
+	"context"
 	"io"
 	"slices"
 	"strings"
@@ -78,9 +79,10 @@ func (w *Witness) see(e Event) {
 	}
 }
 
-// Failed is the result of a run that did not begin because of err. It is an event, too.
-func (w *Witness) Failed(err error, k KernelState) *Result {
-	return w.tell(w.result(err, k))
+// Failed is the result of a run that did not begin because of err, or because ctx, the caller's, has
+// ended. It is an event, too.
+func (w *Witness) Failed(ctx context.Context, err error, k KernelState) *Result {
+	return w.tell(w.result(ended(ctx, err), k))
 }
 
 // Lost is the result of a run whose own was lost because of err: with the output and the tool calls

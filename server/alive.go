@@ -131,8 +131,12 @@ func (a *alive) write(now map[string]hermes.Loss) error {
 		return err
 	}
 	temp := filepath.Join(filepath.Dir(a.path), "."+filepath.Base(a.path))
-	if err := os.WriteFile(temp, data, 0o600); err != nil {
-		return err
+	err = os.WriteFile(temp, data, 0o600)
+	if err == nil {
+		err = os.Rename(temp, a.path)
 	}
-	return os.Rename(temp, a.path)
+	if err != nil {
+		_ = os.Remove(temp) // the part that a full disk took
+	}
+	return err
 }

@@ -92,8 +92,12 @@ func (s *Server) run(c *conn, q request) error {
 	defer cancel(nil)
 	s.serving.Go(func() { s.heed(c, q.Name, cancel) })
 	defer c.SetReadDeadline(time.Now()) //nolint:errcheck // ends heed; a closed connection has ended it
-	s.note(s.alive.begin(q.Name))
-	r := s.sessions.Run(ctx, q.Name, s.options(c, q), script(c, q.Cell), q.Cell.Reset)
+	o := s.options(c, q)
+	if err := s.alive.begin(q.Name); err != nil {
+		s.note(err)
+		o.Warnings = append(o.Warnings, fmt.Sprintf("if the session server is killed, nobody will be told that the state of this session is gone: %v", err))
+	}
+	r := s.sessions.Run(ctx, q.Name, o, script(c, q.Cell), q.Cell.Reset)
 	s.note(s.alive.done(q.Name))
 	_ = c.SetWriteDeadline(time.Now().Add(peerWait))
 	return c.send(kindResult, r)

@@ -21,10 +21,7 @@ func (c *Client) Run(ctx context.Context, cl Cell) *hermes.Result {
 	seen, script := hermes.Witnessed(cl.Options, cl.Script)
 	conn, err := c.request(ctx, q, true)
 	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return seen.Failed(err, state)
+		return seen.Failed(ctx, err, state)
 	}
 	defer conn.close()
 	cl.Script = script

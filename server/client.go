@@ -181,6 +181,9 @@ func accepted(ctx context.Context, conn *conn, q request) (again bool, err error
 	if err := conn.decode(payload, &other); err != nil || other.Leaving {
 		return other.Leaving, err
 	}
+	if other.Failed != "" {
+		return false, fmt.Errorf("start the session server: %s", other.Failed)
+	}
 	return false, fmt.Errorf("a session server of version %s holds %d sessions and does not understand version %s: "+
 		"end them with that version, or kill it", other.Version, other.Sessions, q.Version)
 }
@@ -205,16 +208,11 @@ func (c *Client) connect(ctx context.Context, start bool) (net.Conn, error) {
 	if err := c.Place.make(); err != nil {
 		return nil, err
 	}
-	lock := flock.New(c.Place.lockFile(), flock.SetPermissions(0o600))
-	defer lock.Close() //nolint:errcheck // it was only locked
-	waiting, cancel := context.WithTimeout(ctx, c.wait())
-	defer cancel()
-	if _, err := lock.TryLockContext(waiting, 2*time.Millisecond); err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		return nil, fmt.Errorf("start the session server: another call has been about to for %v and holds %s: %w", c.wait(), c.Place.lockFile(), err)
+	unlock, err := c.lock(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer unlock()
 	if conn, err := c.dial(ctx); err == nil || !absent(err) {
 		return conn, err // another caller was faster
 	}
@@ -226,6 +224,24 @@ func (c *Client) connect(ctx context.Context, start bool) (net.Conn, error) {
 		return nil, errEnded
 	}
 	return conn, err
+}
+
+// lock waits until no other call is about to start a server.
+func (c *Client) lock(ctx context.Context) (unlock func(), err error) {
+	file := flock.New(c.Place.lockFile(), flock.SetPermissions(0o600))
+	waiting, cancel := context.WithTimeout(ctx, c.wait())
+	defer cancel()
+	_, err = file.TryLockContext(waiting, 2*time.Millisecond)
+	switch {
+	case err == nil:
+		return func() { _ = file.Close() }, nil
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case waiting.Err() != nil:
+		err = fmt.Errorf("another call has been about to for %v, or something else holds %s", c.wait(), c.Place.lockFile())
+	}
+	_ = file.Close()
+	return nil, fmt.Errorf("start the session server: %w", err)
 }
 
 // errEnded means that a server ended before anybody could call it.

@@ -94,6 +94,7 @@ type otherVersion struct {
 	Version  string
 	Leaving  bool // it ends, for it has nothing to do: start another
 	Sessions int
+	Failed   string // why it can serve nobody, and ends
 }
 
 // codec translates messages. Text is carried as it is: paths and variables need not be UTF-8.

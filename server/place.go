@@ -77,7 +77,7 @@ func (p Place) make() error {
 	return p.check()
 }
 
-// check refuses directories that others own or may enter.
+// check refuses directories that others own or may enter: they could meet the callers of a server.
 func (p Place) check() error {
 	for _, dir := range p.dirs() {
 		if err := private(dir); err != nil {
@@ -86,9 +86,6 @@ func (p Place) check() error {
 	}
 	return nil
 }
-
-// errNotPrivate means that somebody else could meet the callers of a server.
-var errNotPrivate = errors.New("not this user's alone: remove it")
 
 // clear removes the socket, and the directories that were made for it.
 func (p Place) clear() {

@@ -29,8 +29,13 @@ func private(dir string) error {
 		return err
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
-	if !info.IsDir() || !ok || int(st.Uid) != os.Geteuid() || info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%s is %w", dir, errNotPrivate)
+	switch {
+	case !info.IsDir():
+		return fmt.Errorf("%s is no directory: remove it", dir)
+	case !ok || int(st.Uid) != os.Geteuid():
+		return fmt.Errorf("%s is not this user's: remove it", dir)
+	case info.Mode().Perm()&0o077 != 0: // a server may live in it
+		return fmt.Errorf("%s is open to others: chmod 700 %[1]s", dir)
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func Inherited() (*net.UnixListener, error) {
 func Serve(ctx context.Context, c Config, l *net.UnixListener) error {
 	s, err := newServer(ctx, c, l)
 	if err != nil {
-		_ = l.Close()
+		refuse(c, l, err)
 		return err
 	}
 	s.log.Info("session server: start", "version", c.Version, "socket", c.Place.Socket)
@@ -97,6 +97,32 @@ func Serve(ctx context.Context, c Config, l *net.UnixListener) error {
 	err = s.close()
 	s.log.Info("session server: end", "cause", context.Cause(s.life), "error", err)
 	return err
+}
+
+// lastCalls is how long a server that cannot serve waits for one more caller.
+const lastCalls = 200 * time.Millisecond
+
+// refuse tells callers why there is no server: where its disk is full nothing else can tell them. The
+// first one is about to call, for it has started this.
+func refuse(c Config, l *net.UnixListener, why error) {
+	defer l.Close() //nolint:errcheck // nothing was to be kept
+	defer c.Place.clear()
+	codec, err := newCodec()
+	for wait := peerWait; err == nil; wait = lastCalls {
+		var raw *net.UnixConn
+		if err = l.SetDeadline(time.Now().Add(wait)); err == nil {
+			raw, err = l.AcceptUnix()
+		}
+		if err != nil {
+			return
+		}
+		caller := &conn{Conn: raw, codec: codec}
+		_ = caller.SetDeadline(time.Now().Add(peerWait))
+		if _, _, err := caller.receive(); err == nil {
+			_ = caller.send(kindOther, otherVersion{Protocol: protocol, Version: c.Version, Failed: why.Error()})
+		}
+		caller.close()
+	}
 }
 
 func newServer(ctx context.Context, c Config, l *net.UnixListener) (*Server, error) {
