@@ -185,6 +185,23 @@ func TestSessionsDirectoryGone(t *testing.T) {
 	c.prints("a", where, "/\n") // its own directory has not changed
 }
 
+// What --cwd names is refused for the same reason in a session that lives as in one that begins.
+func TestSessionsDirectoryUnusable(t *testing.T) {
+	c := newCells(t, "local")
+	file := filepath.Join(c.options.Dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.prints("a", "print(1)", "1\n")
+	for name, why := range map[string]string{file: "not a directory", file + "-gone": "no such file or directory"} {
+		o := c.options
+		o.Settings.Cwd = name
+		if r := c.in(o, "a", "print(2)"); r.ErrorKind != hermes.KindUsage || !strings.HasSuffix(r.Error, name+": "+why) || r.Kernel.Ended {
+			t.Errorf("%s %s, kernel %+v", r.ErrorKind, r.Error, r.Kernel)
+		}
+	}
+}
+
 // A FILE is a cell with its content.
 func TestSessionsFile(t *testing.T) {
 	for _, name := range []string{"local", "pipe"} {

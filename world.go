@@ -17,6 +17,7 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 
+	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/config"
 	"github.com/hermes-exec/hermes-exec/internal/environ"
 	"github.com/hermes-exec/hermes-exec/internal/output"
@@ -151,7 +152,7 @@ func (w *world) run(ctx context.Context, o Options, r *run) error {
 	for _, dir := range asked {
 		err := w.exec(ctx, r, dir.Path)
 		switch {
-		case r.outcome != nil || !errors.Is(err, fs.ErrNotExist):
+		case r.outcome != nil || !errors.Is(err, backend.ErrDir) && !errors.Is(err, fs.ErrNotExist):
 			w.asked, w.dir, w.passed = asked, dir.Path, passed
 			r.warnings = append(r.warnings, passed...)
 			return err

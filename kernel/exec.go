@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"time"
 
@@ -125,7 +124,7 @@ func (k *Kernel) done(m fields.Fields) (*Outcome, error) {
 		return k.died()
 	}
 	if dir := m.Text("refused"); dir != "" { // nothing of the cell has run
-		return nil, fmt.Errorf("go to %s: %w", dir, fs.ErrNotExist)
+		return nil, fmt.Errorf("%w: %s: %s", backend.ErrDir, dir, m.Text("why"))
 	}
 	o := &Outcome{Delivered: true, Exited: m.Int("exited") != 0, Moved: m.Text("moved")}
 	if code := int(m.Int("code")); code != 0 {

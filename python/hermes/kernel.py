@@ -94,6 +94,7 @@ class Kernel:
         self._count = 0
         self._moved = b""
         self._refused = b""
+        self._why = ""
         self._exited = False
         self._dir = _cwd()
         self._main.__file__ = definitions.path
@@ -126,7 +127,9 @@ class Kernel:
             _leave(code)  # a forked child that returned from the cell
         _flush()
         if self._refused:
-            self._control.send(("type", "done"), ("cell", self._count), ("refused", self._refused))
+            self._control.send(
+                ("type", "done"), ("cell", self._count), ("refused", self._refused), ("why", self._why)
+            )
             self._count -= 1
             return
         self._control.send(
@@ -155,8 +158,8 @@ class Kernel:
         Those of the user's own PYTHONPATH stand behind that one and stay."""
         try:
             os.chdir(path)
-        except OSError:
-            self._refused = path
+        except OSError as e:
+            self._refused, self._why = path, (e.strerror or str(e)).lower()
             raise
         before = os.fsdecode(self._dir)
         if before in sys.path and before != os.path.dirname(self._definitions.path):
