@@ -193,7 +193,7 @@ class Agent:
         return Listener(self._loop, self._out, stream, network, address, accepted)
 
     def _dial(self, stream: int, fields: frames.Fields) -> Stream:
-        from .relay import Dial
+        from .dial import Dial
 
         network, address = frames.text(fields, "network"), fields["address"][0]
         return Dial(self._out, stream, network, address, fields.get("data", [b""])[0])
