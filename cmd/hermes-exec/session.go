@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -73,12 +74,18 @@ func (a *app) sessionName(c *cli.Context) (string, error) {
 	return name, checkSessionName(name)
 }
 
+// checkSessionName refuses names that session list could not show as they are: what a terminal obeys,
+// what nobody sees, and what turns the text around it.
 func checkSessionName(name string) error {
 	if len(name) > maxSessionName {
 		return usagef("the name of a session may have %d bytes, this has %d", maxSessionName, len(name))
 	}
-	if strings.ContainsFunc(name, unicode.IsControl) {
-		return usagef("%q is no name for a session: it has control characters", name)
+	if !utf8.ValidString(name) {
+		return usagef("%q is no name for a session: it is not UTF-8", name)
+	}
+	if i := strings.IndexFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(name[i:])
+		return usagef("%q is no name for a session: %U in it cannot be seen", name, r)
 	}
 	return nil
 }
