@@ -27,6 +27,7 @@ func TestSessionsExhausted(t *testing.T) {
 		for _, name := range []string{"local", "pipe"} {
 			t.Run(tt.name+"/"+name, func(t *testing.T) {
 				c := newCells(t, name)
+				c.options.Limits = "whose they are"
 				c.prints("a", "x = 1", "")
 				pid := c.pid("a")
 				allow := sync.OnceFunc(tt.refuse(t, agentOf(pid)))
@@ -40,6 +41,9 @@ func TestSessionsExhausted(t *testing.T) {
 					}
 					if !strings.Contains(r.Error, "start the script") || !strings.Contains(r.Error, tt.limit) {
 						t.Errorf("error %q", r.Error)
+					}
+					if r.Hint != c.options.Limits {
+						t.Errorf("hint %q", r.Hint)
 					}
 					if len(r.Fallback) != 1 || r.Fallback[0].From != "kernel" || !strings.Contains(r.Fallback[0].Reason, tt.limit) {
 						t.Errorf("fallback %+v", r.Fallback)
@@ -59,9 +63,16 @@ func TestSessionsExhausted(t *testing.T) {
 func TestOpenExhausted(t *testing.T) {
 	o := options(t, "local")
 	o.Settings.Python = "" // so that there are others
+	o.Limits = "whose they are"
+	s := hermes.NewSessions(nil)
+	defer s.Close()
 	allow := noMoreFiles(t, os.Getpid())
 	_, err := hermes.Open(t.Context(), o)
+	cell := s.Run(t.Context(), "a", o, hermes.Script{Code: []byte("print(1)")}, false)
 	allow()
+	if cell.ErrorKind != hermes.KindBackend || cell.Hint != o.Limits {
+		t.Errorf("cell %+v", cell)
+	}
 	r := hermes.Failed(err)
 	if r.ErrorKind != hermes.KindBackend || r.ExitStatus() != 125 {
 		t.Errorf("%s %d", r.ErrorKind, r.ExitStatus())

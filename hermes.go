@@ -27,6 +27,10 @@ type Options struct {
 
 	// Warnings are told by every result, for example those of config.Load.
 	Warnings []string
+
+	// Limits is the hint of a result whose run could not start for want of processes, open files or
+	// memory: whose limits these are, where they are not those of the caller. It may be "".
+	Limits string
 }
 
 // Script is what to run.

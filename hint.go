@@ -1,11 +1,13 @@
 package hermes
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/config"
 	"github.com/hermes-exec/hermes-exec/tool"
 )
@@ -30,6 +32,14 @@ type evidence struct {
 
 	noNetwork bool  // backend.Info.NoNetwork
 	memory    int64 // backend.Info.Memory
+}
+
+// limits is the hint about a run that nothing could be started for.
+func (o Options) limits(err error) string {
+	if errors.Is(err, backend.ErrExhausted) {
+		return o.Limits
+	}
+	return ""
 }
 
 // raised is the exception that ended a script.

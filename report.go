@@ -1,6 +1,7 @@
 package hermes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,7 +38,7 @@ func (r *run) result(err error) *Result {
 		res.addStderr(stderr.Text)
 	}
 	res.mark(err)
-	res.Hint = hint(r.evidence(res, stdout, stderr))
+	res.Hint = cmp.Or(r.env.options.limits(err), hint(r.evidence(res, stdout, stderr)))
 	r.warn(stdout, stderr)
 	if r.unconfirmed() && res.Status != Failure && r.env.life.Err() == nil {
 		r.warnings = append(r.warnings, "the environment did not confirm that the script has ended: it may still run")

@@ -116,7 +116,7 @@ func (r *run) conclude(o Options, err error) *Result {
 	if res.Status != Failure {
 		warnings = append(slices.Clone(warnings), "the cell did not begin: it waited for its turn, or for its environment")
 	}
-	res.Warning = strings.Join(warnings, "\n")
+	res.Warning, res.Hint = strings.Join(warnings, "\n"), o.limits(err)
 	res.Duration = Seconds(time.Since(r.start).Seconds())
 	return res
 }

@@ -122,13 +122,17 @@ func (s *Server) heed(c *conn, name string, cancel context.CancelCauseFunc) {
 	}
 }
 
+// limits is the hint for who has come up against the server's.
+const limits = "the limit is that of the session server, which has those of the call that started it: " +
+	"hermes-exec session end --all ends it with all sessions, and the next call starts one with its own"
+
 // options are the caller's, with nothing of the server's own.
 func (s *Server) options(c *conn, q request) hermes.Options {
 	cell := q.Cell
 	log := s.config.Log(slog.Level(cell.LogLevel))
 	o := hermes.Options{
 		Settings: cell.Settings, Environ: cell.Environ, Dir: cell.Dir, Log: log,
-		Openers: s.config.Openers(Caller{cell.Environ, cell.Dir, log, progress(c, cell)}), Warnings: cell.Warnings,
+		Openers: s.config.Openers(Caller{cell.Environ, cell.Dir, log, progress(c, cell)}), Warnings: cell.Warnings, Limits: limits,
 	}
 	if s.config.Inside {
 		o.Warnings = append(o.Warnings, "the session server was started inside of a run and ends with that, and with it the session: "+
