@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -146,10 +147,11 @@ func (h *Host) open(ctx context.Context, below *Conn) (net.Conn, error) {
 
 // handshake makes a connection of a stream. It proves the host's key before anything is said.
 func (o Options) handshake(ctx context.Context, h *Host, wire net.Conn) (*Conn, error) {
-	known, err := newHostKeys(h, o.AcceptNew)
+	known, err := newHostKeys(h)
 	if err != nil {
 		return nil, err
 	}
+	known.acceptNew = o.AcceptNew || slices.Contains([]string{"accept-new", "no", "off"}, h.Checking)
 	keys, err := newKeyring(ctx, h, o)
 	if err != nil {
 		return nil, err

@@ -118,10 +118,21 @@ func TestHostKeys(t *testing.T) {
 }
 
 func TestAcceptNew(t *testing.T) {
-	r := newRig(t)
+	t.Run("asked for", func(t *testing.T) {
+		acceptNew(t, newRig(t), func(o *Options) { o.AcceptNew = true })
+	})
+	t.Run("configured", func(t *testing.T) {
+		r := newRig(t)
+		r.configure(t, "  StrictHostKeyChecking accept-new\n")
+		acceptNew(t, r, func(*Options) {})
+	})
+}
+
+// acceptNew remembers the host once.
+func acceptNew(t *testing.T, r *rig, accept func(*Options)) {
+	t.Helper()
 	r.user(t, "id_ed25519", "")
 	file := filepath.Join(r.home, ".ssh", "known_hosts")
-	accept := func(o *Options) { o.AcceptNew = true }
 	r.in(t, accept)
 	first, err := os.ReadFile(file)
 	if err != nil {

@@ -29,7 +29,7 @@ type hostKeys struct {
 }
 
 // newHostKeys reads the files of known hosts. Those that do not exist know nobody.
-func newHostKeys(h *Host, acceptNew bool) (*hostKeys, error) {
+func newHostKeys(h *Host) (*hostKeys, error) {
 	var files []string
 	for _, name := range h.KnownHosts {
 		if info, err := os.Stat(name); err == nil && !info.IsDir() {
@@ -40,8 +40,7 @@ func newHostKeys(h *Host, acceptNew bool) (*hostKeys, error) {
 	if err != nil {
 		return nil, fmt.Errorf("known hosts: %w", err)
 	}
-	accept := acceptNew || h.Checking == "accept-new" || h.Checking == "no" || h.Checking == "off"
-	return &hostKeys{host: h, db: db, acceptNew: accept}, nil
+	return &hostKeys{host: h, db: db}, nil
 }
 
 // algorithms are those to ask for: first those of the keys that are known, so that the host shows one of
@@ -118,7 +117,7 @@ func (k *hostKeys) remember(remote net.Addr, key ssh.PublicKey) error {
 		return fail(err)
 	}
 	defer lock.Close() //nolint:errcheck // it was only locked
-	now, err := newHostKeys(k.host, false)
+	now, err := newHostKeys(k.host)
 	if err != nil {
 		return fail(err)
 	}
