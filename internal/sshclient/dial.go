@@ -52,7 +52,7 @@ func dial(ctx context.Context, o Options, h *Host, depth int) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	wire, err := h.open(ctx, below)
+	wire, err := o.open(ctx, h, below)
 	if err == nil {
 		var c *Conn
 		if c, err = o.handshake(ctx, h, wire); err == nil {
@@ -104,7 +104,7 @@ func (o Options) over(ctx context.Context, h *Host, below *Conn, depth int) (*Co
 	if below == nil {
 		return dial(ctx, o, h, depth)
 	}
-	wire, err := h.open(ctx, below)
+	wire, err := o.open(ctx, h, below)
 	if err != nil {
 		return nil, err
 	}
@@ -134,12 +134,12 @@ func splitJump(text string) (user, host string, port int, err error) {
 }
 
 // open opens a byte stream to the host: through another one, by a program, or directly.
-func (h *Host) open(ctx context.Context, below *Conn) (net.Conn, error) {
+func (o Options) open(ctx context.Context, h *Host, below *Conn) (net.Conn, error) {
 	switch {
 	case below != nil:
 		return below.DialContext(ctx, "tcp", h.Address())
 	case h.Command != "":
-		return h.runProxy()
+		return o.runProxy(h)
 	default:
 		return (&net.Dialer{Timeout: h.ConnectTimeout}).DialContext(ctx, "tcp", h.Address())
 	}

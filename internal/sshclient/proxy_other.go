@@ -9,6 +9,6 @@ import (
 )
 
 // runProxy cannot run a command for a shell that is not there.
-func (h *Host) runProxy() (net.Conn, error) {
+func (Options) runProxy(h *Host) (net.Conn, error) {
 	return nil, fmt.Errorf("ProxyCommand %q: %w", h.Command, errors.ErrUnsupported)
 }
