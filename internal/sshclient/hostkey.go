@@ -76,7 +76,7 @@ func (k *hostKeys) check(_ string, remote net.Addr, key ssh.PublicKey) error {
 		return k.remember(remote, key)
 	default:
 		return fmt.Errorf("%w: %s %w; it shows the %s key %s. If that is right, accept it with: ssh -p %d %s true, "+
-			"or once with terminal.ssh_host_key_checking: accept-new", ErrHostKey, k.host.Alias, errUnknown, key.Type(), ssh.FingerprintSHA256(key), k.host.Port, k.host.Name)
+			"or once with terminal.ssh_host_key_checking: accept-new", ErrHostKey, k.host.Alias, errUnknown, key.Type(), ssh.FingerprintSHA256(key), k.host.Port, k.host.Alias)
 	}
 }
 
