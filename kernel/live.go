@@ -169,11 +169,12 @@ func (k *Kernel) kill(ctx context.Context) {
 	_ = k.running.Wait(ctx)
 }
 
-// endWait is how long a kernel that was asked to end gets for what it has to put away.
-const endWait = 500 * time.Millisecond
+// endWait is how long a kernel that was asked to end gets for that. It gives itself a second
+// (_PATIENCE in python/hermes/ending.py).
+const endWait = 1500 * time.Millisecond
 
-// retire has a kernel end by itself that runs no cell, and begins none any more: it knows of temporary
-// files that a killed one leaves behind.
+// retire has a kernel end by itself that runs no cell, and begins none any more: with what it has in
+// open files, atexit functions, and temporary files that a killed one leaves behind.
 func (k *Kernel) retire() {
 	_ = k.control.SetWriteDeadline(time.Now().Add(endWait))
 	if send(k.control, fields.Append(nil, "type", "end")) != nil {

@@ -3,6 +3,7 @@ package kerneltest
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"time"
 
@@ -87,6 +88,20 @@ while True: time.sleep(0.05)
 			e.open(0)
 			e.stopped(ctx, forever, errTime)
 			e.want(e.cell(ctx, "print('two')"), 0, "two\n")
+		}},
+		{"what a cell left in open files is written at the end", func(ctx context.Context, e *env) {
+			e.want(e.cell(ctx, "left = open('left', 'w')\nn = left.write('data')\n"), 0, "")
+			if err := e.executor.Close(); err != nil {
+				e.Error(err)
+			}
+			r, err := e.backend.Get(ctx, "left")
+			if err != nil {
+				e.Fatal(err)
+			}
+			defer r.Close()
+			if text, err := io.ReadAll(r); string(text) != "data" || err != nil {
+				e.Errorf("%q, %v", text, err)
+			}
 		}},
 		{"Close twice", func(ctx context.Context, e *env) {
 			e.want(e.cell(ctx, "print(1)"), 0, "1\n")

@@ -17,7 +17,7 @@ import os
 import sys
 import traceback
 
-from . import cellcode, frames
+from . import cellcode, ending, frames
 from .definitions import Definitions
 from .scratch import remove_tree
 from .streams import Streams, high_copy
@@ -295,13 +295,13 @@ def main() -> int:
         if not isinstance(e, OSError):  # as when a cell has taken away what the kernel speaks by
             traceback.print_exc()
     _flush()
-    _put_away()
-    # Threads of cells may still run, and atexit functions would wait for them.
-    os._exit(status)
+    ending.begin(status, _put_away)
+    return status
 
 
 def _put_away() -> None:
-    """Removes the directory that multiprocessing keeps for its sockets until atexit."""
+    """Removes the directory that multiprocessing keeps for its sockets until atexit, where that does
+    not come."""
     process = sys.modules.get("multiprocessing.process")
     folder = process and process.current_process()._config.get("tempdir")
     if folder:

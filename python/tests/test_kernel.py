@@ -1,3 +1,4 @@
+import gzip
 import os
 import shutil
 import signal
@@ -204,6 +205,69 @@ class KernelTest(unittest.TestCase):
         self.kernel.send("", kind="end")
         self.kernel.process.wait(10)
         self.assertFalse(os.path.exists(folder))
+
+    def end(self):
+        self.kernel.send("", kind="end")
+        self.kernel.process.wait(10)
+
+    def read(self, name):
+        with open(os.path.join(self.folder, name), "rb") as f:
+            return f.read()
+
+    def test_the_end_is_that_of_any_python(self):
+        self.check(
+            """
+            import atexit, gzip, tempfile, weakref
+            text, zipped = open('text', 'w'), gzip.open('zipped', 'w')
+            hidden = [open('hidden', 'wb')].__iter__
+            text.write('data'), zipped.write(b'data'), next(hidden()).write(b'data')
+            kept = tempfile.TemporaryDirectory(dir='.', prefix='kept')
+            atexit.register(lambda: open('atexit', 'w').write('ran'))
+            class Last:
+                def __del__(self, open=open):
+                    with open('del', 'wb') as f: f.write(b'ran')
+            last = Last()
+            """,
+            "",
+        )
+        self.assertEqual(self.read("text"), b"")
+        self.end()
+        self.assertEqual(self.kernel.process.returncode, 0)
+        self.assertEqual((self.read("text"), self.read("hidden"), gzip.decompress(self.read("zipped"))), (b"data",) * 3)
+        self.assertEqual((self.read("atexit"), self.read("del")), (b"ran", b"ran"))
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("kept")], [])
+
+    def test_no_thread_keeps_the_end(self):
+        code, folder = self.kernel.cell(
+            """
+            import multiprocessing.util, os, sys, threading, time
+            def on():
+                while True: sleep(600)
+            sleep, time.sleep, os._exit, sys.exit = time.sleep, None, None, None
+            threading.Thread(target=on).start()
+            text = open('text', 'w')
+            text.write('data')
+            r, w = os.pipe()
+            full = os.fdopen(w, 'w')
+            os.set_blocking(w, False)
+            try:
+                while os.write(w, bytes(1 << 16)): pass
+            except BlockingIOError: pass
+            os.set_blocking(w, True)
+            full.write('data')
+            print(multiprocessing.util.get_temp_dir(), end='')
+            """
+        )
+        self.assertEqual(code, 0)
+        self.end()
+        self.assertEqual(self.read("text"), b"data")
+        self.assertFalse(os.path.exists(folder))
+
+    def test_a_killed_kernel_flushes_nothing(self):
+        self.check("text = open('text', 'w'); n = text.write('data')", "")
+        self.kernel.send("import os; os._exit(5)")
+        self.kernel.process.wait(10)
+        self.assertEqual((self.read("text"), self.kernel.process.returncode), (b"", 5))
 
     def test_a_function_of_the_same_cell_reaches_its_workers(self):
         self.check(
