@@ -63,6 +63,10 @@ type Script struct {
 	// that is no cell of a session shows none.
 	Display bool
 
+	// Soft has an interrupt try KeyboardInterrupt first, which may keep the state of a session, as an
+	// Interrupt that is Soft does. A script of its own ends.
+	Soft bool
+
 	// Trace puts the list of tool calls into the result.
 	Trace bool
 

@@ -307,6 +307,27 @@ func TestSessionsSoftInterrupt(t *testing.T) {
 	c.prints("a", "print(x)", "1\n")
 }
 
+// A script that asks for it keeps the state too when it is interrupted, but not when its time is over.
+func TestSessionsSoftScript(t *testing.T) {
+	c := newCells(t, "local")
+	c.prints("a", "x = 1", "")
+	started := make(chan struct{})
+	soft := hermes.Script{Code: []byte("print('ready')\nimport time\ntime.sleep(600)"), Soft: true, Stream: true, Events: onReady(func() { close(started) })}
+	ctx, end := context.WithCancelCause(t.Context())
+	defer end(nil)
+	go func() {
+		<-started
+		end(&hermes.Interrupt{})
+	}()
+	r := c.set.Run(ctx, "a", c.options, soft, false)
+	c.state(r, hermes.KernelState{Session: "a", ExecutionCount: 2, Reused: true})
+	c.prints("a", "print(x)", "1\n")
+	soft.Events = nil
+	c.options.Settings.Timeout = 300 * time.Millisecond
+	r = c.set.Run(t.Context(), "a", c.options, soft, false)
+	c.state(r, hermes.KernelState{Session: "a", ExecutionCount: 4, Reused: true, StateLost: true, Ended: true, Reason: hermes.LostTimeout})
+}
+
 // B048 P139 P153: the kernel is killed in the middle of a cell, and between two.
 func TestSessionsKernelKilled(t *testing.T) {
 	for _, name := range []string{"local", "pipe"} {

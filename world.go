@@ -239,7 +239,7 @@ func (w *world) exec(ctx context.Context, r *run, dir string) error {
 	r.dir = dir
 	c := r.cell()
 	c.ToolsChanged = w.stale
-	c.Display = r.script.Display
+	c.Display, c.SoftInterrupt = r.script.Display, r.script.Soft
 	c.Soft = r.env.options.Settings.OnTimeout == config.InterruptOnTimeout
 	err := r.exec(ctx, w.calls, w.executor, w.vars, c)
 	r.fallback = withoutKernel(r.outcome, err)

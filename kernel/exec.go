@@ -38,7 +38,7 @@ func (k *Kernel) Exec(ctx context.Context, c Cell) (*Outcome, error) {
 	k.count.Add(1)
 	k.stdout.attach(c.Stdout, c.Keep)
 	k.stderr.attach(c.Stderr, c.Keep)
-	o, err := k.run(ctx, k.encode(c, code), c.Soft)
+	o, err := k.run(ctx, k.encode(c, code), c)
 	out, errs := k.stdout.detach(), k.stderr.detach()
 	if o == nil {
 		k.count.Add(-1)
@@ -95,14 +95,14 @@ func (k *Kernel) encode(c Cell, code []byte) []byte {
 }
 
 // run sends the cell and waits for its end, or the kernel's, or ctx's.
-func (k *Kernel) run(ctx context.Context, message []byte, soft bool) (*Outcome, error) {
+func (k *Kernel) run(ctx context.Context, message []byte, c Cell) (*Outcome, error) {
 	k.work.Go(func() { _ = send(k.control, message) }) // one that cannot take it has ended, or is about to
 	select {
 	case m := <-k.messages:
 		return k.done(m)
 	case <-k.ended:
 	case <-ctx.Done():
-		return k.stop(ctx, soft)
+		return k.stop(ctx, c)
 	}
 	select {
 	case m := <-k.messages: // it ended after its cell did
@@ -162,11 +162,11 @@ func (k *Kernel) survivors() []string {
 
 // stop ends a cell whose context has ended: by KeyboardInterrupt, if the kernel may live on and
 // does, else with its whole tree.
-func (k *Kernel) stop(ctx context.Context, soft bool) (*Outcome, error) {
-	cause := context.Cause(ctx)
+func (k *Kernel) stop(ctx context.Context, c Cell) (*Outcome, error) {
+	cause, soft := context.Cause(ctx), c.Soft
 	ctx = context.WithoutCancel(ctx)
 	if i := (*Interrupt)(nil); errors.As(cause, &i) {
-		soft = (soft || i.Soft) && !i.Kill
+		soft = (soft || c.SoftInterrupt || i.Soft) && !i.Kill
 	}
 	if soft {
 		if m := k.signalled(ctx, backend.Interrupt, softInterrupt); m != nil {

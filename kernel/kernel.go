@@ -38,7 +38,8 @@ type Cell struct {
 	Display bool
 
 	// Soft has a kernel whose cell is ended try KeyboardInterrupt first, which may keep its state.
-	Soft bool
+	// SoftInterrupt is that for an *Interrupt alone.
+	Soft, SoftInterrupt bool
 }
 
 // Outcome is how a cell ended.

@@ -73,7 +73,7 @@ type cell struct {
 	Args   []string
 	Reset  bool
 
-	Display bool
+	Display, Soft bool
 
 	// What of the run the caller wants to see live.
 	Stdout, Stderr, Events, Stream, Progress bool

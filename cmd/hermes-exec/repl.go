@@ -54,7 +54,6 @@ func (a *app) repl(ctx context.Context, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	loaded.Settings.OnTimeout = config.InterruptOnTimeout // Ctrl-C is not to cost the state
 	cell, err := a.cell(c, loaded, session)
 	if err != nil {
 		return err
@@ -170,7 +169,7 @@ func (a *app) each(ctx context.Context, lines lineReader, cell server.Cell, run 
 			return nil, nil
 		}
 		if code != "" && ctx.Err() == nil {
-			cell.Script = hermes.Script{Code: []byte(code), Display: true, Trace: cell.Script.Trace}
+			cell.Script = hermes.Script{Code: []byte(code), Display: true, Soft: true, Trace: cell.Script.Trace}
 			last = run(ctx, cell)
 			cell.Reset = false
 		}

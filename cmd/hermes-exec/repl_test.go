@@ -18,11 +18,37 @@ import (
 
 // A repl's Ctrl-C costs the cell and not the state.
 func TestReplInterrupt(t *testing.T) {
-	s := newShell(t)
-	p := s.startRepl("import os, time\nx = 1\nif x:\n  os.mkdir('pid')\n  time.sleep(600)\nx\n")
-	p.awaitFile("pid")
-	if r := p.interrupted(); r.Status != hermes.Interrupted || r.Kernel == nil || r.Kernel.StateLost {
-		t.Errorf("%+v, kernel %+v", r, r.Kernel)
+	for name, args := range map[string][]string{"its own state": nil, "a named session": {"--session", "work"}} {
+		t.Run(name, func(t *testing.T) {
+			s := newShell(t)
+			p := s.startRepl("import os, time\nx = 1\nif x:\n  os.mkdir('pid')\n  time.sleep(600)\nx\n", args...)
+			p.awaitFile("pid")
+			if r := p.interrupted(); r.Status != hermes.Interrupted || r.Kernel == nil || r.Kernel.StateLost {
+				t.Errorf("%+v, kernel %+v", r, r.Kernel)
+			}
+		})
+	}
+}
+
+// What a timeout costs is what on_timeout says, as everywhere.
+func TestReplTimeout(t *testing.T) {
+	for onTimeout, lost := range map[string]bool{"kill": true, "interrupt": false} {
+		t.Run(onTimeout, func(t *testing.T) {
+			s := newShell(t)
+			if err := os.WriteFile(s.home+"/config.yaml", []byte("code_execution: {on_timeout: "+onTimeout+", timeout: 1}\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := s.command("repl", "--output", "json")
+			cmd.Stdin = strings.NewReader("import time\ntime.sleep(600)\n")
+			out, err := cmd.Output()
+			if cmd.ProcessState.ExitCode() != 124 {
+				t.Errorf("%v: %s", err, out)
+			}
+			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+			if r := result(t, lines[len(lines)-1]); r.Status != hermes.Timeout || r.Kernel == nil || r.Kernel.StateLost != lost {
+				t.Errorf("%+v, kernel %+v", r, r.Kernel)
+			}
+		})
 	}
 }
 
@@ -44,9 +70,9 @@ type replProcess struct {
 	out   bytes.Buffer
 }
 
-func (s *shell) startRepl(input string) *replProcess {
+func (s *shell) startRepl(input string, args ...string) *replProcess {
 	s.t.Helper()
-	p := &replProcess{Cmd: s.command("repl", "--output", "json"), shell: s}
+	p := &replProcess{Cmd: s.command(append([]string{"repl", "--output", "json"}, args...)...), shell: s}
 	p.Stdout = &p.out
 	in, err := p.StdinPipe()
 	if err == nil {
