@@ -99,23 +99,14 @@ func Serve(ctx context.Context, c Config, l *net.UnixListener) error {
 	return err
 }
 
-// lastCalls is how long a server that cannot serve waits for one more caller.
-const lastCalls = 200 * time.Millisecond
-
 // refuse tells callers why there is no server: where its disk is full nothing else can tell them. The
-// first one is about to call, for it has started this.
+// first one is about to call, for it has started this; those who come after it start another.
 func refuse(c Config, l *net.UnixListener, why error) {
 	defer l.Close() //nolint:errcheck // nothing was to be kept
-	defer c.Place.clear()
 	codec, err := newCodec()
-	for wait := peerWait; err == nil; wait = lastCalls {
-		var raw *net.UnixConn
-		if err = l.SetDeadline(time.Now().Add(wait)); err == nil {
-			raw, err = l.AcceptUnix()
-		}
-		if err != nil {
-			return
-		}
+	first := acceptWithin(l, peerWait)
+	c.Place.clear()
+	for raw := first; raw != nil && err == nil; raw = acceptWithin(l, lastCalls) {
 		caller := &conn{Conn: raw, codec: codec}
 		_ = caller.SetDeadline(time.Now().Add(peerWait))
 		if _, _, err := caller.receive(); err == nil {
@@ -123,6 +114,19 @@ func refuse(c Config, l *net.UnixListener, why error) {
 		}
 		caller.close()
 	}
+}
+
+// lastCalls is how long those may take to be accepted who have called a server at its end.
+const lastCalls = 100 * time.Millisecond
+
+// acceptWithin returns the next connection; nil if none comes.
+func acceptWithin(l *net.UnixListener, wait time.Duration) *net.UnixConn {
+	_ = l.SetDeadline(time.Now().Add(wait))
+	raw, err := l.AcceptUnix()
+	if err != nil {
+		return nil
+	}
+	return raw
 }
 
 func newServer(ctx context.Context, c Config, l *net.UnixListener) (*Server, error) {
