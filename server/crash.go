@@ -15,6 +15,13 @@ import (
 // prevent and no log hears of.
 func (p Place) crashFile() string { return filepath.Join(p.Dir, "crash") }
 
+// openCrash returns the file for a server that is about to start: a new one, for the server before may
+// still be about to print to its own.
+func (p Place) openCrash() (*os.File, error) {
+	_ = os.Remove(p.crashFile())
+	return os.OpenFile(p.crashFile(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
 // maxCrash is how much of it is looked at, in bytes. Stacks follow.
 const maxCrash = 300
 

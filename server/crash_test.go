@@ -67,3 +67,29 @@ func TestCrashed(t *testing.T) {
 		t.Errorf("without a file: %v", got)
 	}
 }
+
+// What a server prints when the next one runs already is not said of that.
+func TestCrashedLate(t *testing.T) {
+	h := newHouse(t)
+	if err := h.place.make(); err != nil {
+		t.Fatal(err)
+	}
+	before, err := h.place.openCrash()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer before.Close()
+	now, err := h.place.openCrash()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer now.Close()
+	_, err = before.WriteString("late")
+	if said := h.place.crashed(); said != "" || err != nil {
+		t.Errorf("%q, %v", said, err)
+	}
+	_, err = now.WriteString("well")
+	if said := h.place.crashed(); said != "well" || err != nil {
+		t.Errorf("%q, %v", said, err)
+	}
+}

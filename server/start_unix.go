@@ -22,7 +22,7 @@ func Command(args ...string) func(Place, *os.File) error {
 		if err != nil {
 			return err
 		}
-		crash, err := os.OpenFile(p.crashFile(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		crash, err := p.openCrash()
 		if err != nil {
 			return err
 		}
