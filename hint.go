@@ -30,8 +30,9 @@ type evidence struct {
 	python  string // the interpreter
 	shipped string // the name of a FILE that was sent alone; "" if none was
 
-	noNetwork bool  // backend.Info.NoNetwork
-	memory    int64 // backend.Info.Memory
+	noNetwork bool   // backend.Info.NoNetwork
+	memory    int64  // backend.Info.Memory
+	memoryDir string // the directory whose files count as memory; "" if there is none
 }
 
 // limits is the hint about a run that nothing could be started for.
@@ -247,7 +248,11 @@ func noMemory(e evidence) string {
 	if e.memory == 0 {
 		return ""
 	}
-	return fmt.Sprintf("The environment may use %d MiB of memory in all: --memory gives it more.", e.memory>>20)
+	text := fmt.Sprintf("The environment may use %d MiB of memory in all: --memory gives it more.", e.memory>>20)
+	if e.memoryDir != "" {
+		text += " Files in " + e.memoryDir + " count as memory."
+	}
+	return text
 }
 
 // offered are the names that hermes_tools has.

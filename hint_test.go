@@ -158,6 +158,11 @@ func TestHint(t *testing.T) {
 		{"nothing that has to do with no network", with(failing("OSError: [Errno 111] Connection refused"), offline), nil},
 		{"no way, though there is a network", failing("OSError: [Errno 101] Network is unreachable"), nil},
 		{"B072 no memory", evidence{status: Failure, kind: KindOOM, memory: 64 << 20}, []string{"64 MiB", "--memory"}},
+		{
+			"no memory, which files take too",
+			evidence{status: Failure, kind: KindOOM, memory: 64 << 20, memoryDir: "/tmp"},
+			[]string{"64 MiB", "--memory", "Files in /tmp count as memory."},
+		},
 		{"no memory on a machine that is not limited", evidence{status: Failure, kind: KindOOM}, nil},
 		{"P171 another failure", failing("ZeroDivisionError: division by zero"), nil},
 		{"P171 nothing on stderr", evidence{status: Failure, kind: KindScript}, nil},

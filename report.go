@@ -174,13 +174,17 @@ func truncation(t output.Text) string {
 
 // evidence gathers what a hint may need.
 func (r *run) evidence(res *Result, stdout, stderr output.Text) evidence {
-	return evidence{
+	e := evidence{
 		status: res.Status, kind: res.ErrorKind, stdout: stdout.Text, stderr: stderr.Text, code: r.source.code,
 		tools: r.env.tools.Specs(), others: r.env.others, made: r.calls.Made, lastError: r.calls.LastError,
 		dropped: r.report.Dropped, reserved: r.env.options.Settings.ReservedEnv,
 		python: r.env.Info().Python.Path, shipped: r.source.shipped,
 		noNetwork: r.env.Info().NoNetwork, memory: r.env.Info().Memory,
 	}
+	if r.env.Info().TempInMemory {
+		e.memoryDir = r.env.Info().Temp
+	}
+	return e
 }
 
 // mask takes secrets and terminal escapes out of the texts that were not rendered already.

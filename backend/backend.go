@@ -81,6 +81,9 @@ type Info struct {
 	// Memory is the limit in bytes that the environment was opened with; 0: it has none of its own.
 	Memory int64
 
+	// TempInMemory says that what lies in Temp counts as memory.
+	TempInMemory bool
+
 	// Env is the environment's own variables, unfiltered, as its processes would inherit them.
 	Env map[string]string
 

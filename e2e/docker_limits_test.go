@@ -143,6 +143,30 @@ func TestDockerOutOfMemoryInSession(t *testing.T) {
 	}
 }
 
+// A temporary directory that is full is an error of the cell that fills it, and costs no state. What is in
+// it counts as memory, and who runs out of that is told.
+func TestDockerFullTemp(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	flags := []string{"--session", "s", "--memory", "128m"}
+	r := u.run(t, `
+x = 1
+with open("/tmp/big", "wb") as f:
+    while True: f.write(bytes(1 << 20))
+`, flags...)
+	r.failed(t, 1, hermes.KindScript)
+	if !strings.Contains(r.Error, "No space left on device") || r.Kernel.StateLost {
+		t.Errorf("%q, kernel %+v", r.Error, r.Kernel)
+	}
+	u.run(t, "def f(): return x\nimport os; print(f(), os.path.getsize('/tmp/big') >> 20 > 50)", flags...).must(t, "1 True\n")
+	r = u.run(t, hungry, flags...)
+	r.failed(t, 137, hermes.KindOOM)
+	if !strings.Contains(r.Hint, "Files in /tmp count as memory.") {
+		t.Errorf("hint %q", r.Hint)
+	}
+	u.run(t, "import os; print(os.remove('/tmp/big'))", flags...).must(t, "None\n")
+}
+
 // B034: no process can be started any more, and the run ends all the same, with all that it started.
 func TestDockerProcesses(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"path"
 	"sync"
@@ -54,11 +55,7 @@ var _ Executor = (*Kernel)(nil)
 // Start starts a kernel in b and returns once it is ready for a cell. Ctx bounds the start alone.
 func Start(ctx context.Context, b backend.Backend, p Process) (*Kernel, error) {
 	start := path.Join(p.Staging, startName)
-	code, err := python.StartKernel()
-	if err == nil {
-		err = b.Put(ctx, start, bytes.NewReader(code), 0o600)
-	}
-	if err != nil {
+	if err := stage(ctx, b, start); err != nil {
 		return nil, fmt.Errorf("stage the kernel: %w", err)
 	}
 	ours, theirs := net.Pipe()
@@ -68,6 +65,7 @@ func Start(ctx context.Context, b backend.Backend, p Process) (*Kernel, error) {
 		busy: make(chan struct{}, 1), messages: make(chan fields.Fields, 2),
 		over: make(chan struct{}), listened: make(chan struct{}), ended: make(chan struct{}),
 	}
+	var err error
 	k.running, err = b.Start(ctx, backend.Cmd{
 		Args: []string{info.Python.Path, start, info.Library, path.Join(p.Staging, definitionsName)},
 		Env:  p.Env, Stdout: &k.stdout, Stderr: &k.stderr, Control: theirs,
@@ -83,6 +81,31 @@ func Start(ctx context.Context, b backend.Backend, p Process) (*Kernel, error) {
 		return nil, fmt.Errorf("start the kernel: %w", err)
 	}
 	return k, nil
+}
+
+// stage puts the script that a kernel starts with where it is to lie. Where no room is left that of a
+// kernel before will do: a cell in this one may be what makes room.
+func stage(ctx context.Context, b backend.Backend, name string) error {
+	code, err := python.StartKernel()
+	if err != nil {
+		return err
+	}
+	err = b.Put(ctx, name, bytes.NewReader(code), 0o600)
+	if err != nil && holds(ctx, b, name, code) {
+		return nil
+	}
+	return err
+}
+
+// holds tells whether a file has that content.
+func holds(ctx context.Context, b backend.Backend, name string, content []byte) bool {
+	r, err := b.Get(ctx, name)
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	got, err := io.ReadAll(io.LimitReader(r, int64(len(content))+1))
+	return err == nil && bytes.Equal(got, content)
 }
 
 // greet waits until the kernel says that it is ready.

@@ -4,10 +4,14 @@ package kernel_test
 
 import (
 	"context"
+	"errors"
+	"io"
+	"io/fs"
 	"maps"
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -76,6 +80,30 @@ with multiprocessing.get_context("forkserver").Pool(1) as pool:
 	}
 	if found := pools(t, temp); len(found) != 0 {
 		t.Errorf("left: %v", found)
+	}
+}
+
+// full is an environment with no room for files.
+type full struct{ backend.Backend }
+
+func (full) Put(context.Context, string, io.Reader, fs.FileMode) error { return syscall.ENOSPC }
+
+// A kernel starts where cells have left no room for files, as long as one has started there before.
+func TestKernelWithoutRoom(t *testing.T) {
+	b := full{openLocal(t)}
+	p := kernel.Process{Staging: path.Join(b.Info().Scratch, "staging"), Env: b.Info().Env}
+	if k, err := kernel.Start(t.Context(), b, p); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("%v, %v; want %v", k, err, syscall.ENOSPC)
+	}
+	_ = start(t, b.Backend, p).Close()
+	if o, err := start(t, b, p).Exec(t.Context(), kernel.Cell{Code: []byte("1")}); o == nil || !o.Delivered || err != nil {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if err := b.Backend.Put(t.Context(), path.Join(p.Staging, "kernel.py"), strings.NewReader("not it"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if k, err := kernel.Start(t.Context(), b, p); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("%v, %v; want %v", k, err, syscall.ENOSPC)
 	}
 }
 

@@ -26,6 +26,20 @@ const ownerLabel = "hermes-exec.owner"
 // temp is the container's temporary directory, in memory: the root file system may be read-only.
 const temp = "/tmp"
 
+// minTemp is the least room, in bytes, that the temporary directory gets: the scratch is in it.
+const minTemp = 16 << 20
+
+// tmpfs are the options of the temporary directory where the container may use so much memory; 0: any.
+// It is full before the memory is: a file that is too large is an error of who writes it, and ends no
+// process.
+func tmpfs(memory int64) string {
+	options := "rw,exec,nosuid,nodev,mode=1777"
+	if memory > 0 {
+		options += fmt.Sprintf(",size=%d", max(memory/2, minTemp))
+	}
+	return options
+}
+
 // spec is a container to make.
 type spec struct {
 	name     string
@@ -61,7 +75,7 @@ func (c Config) spec(interpreter string, mounts []mount.Mount, meet *meeting) *s
 		s.host.PidsLimit = &c.Pids
 	}
 	if !slices.ContainsFunc(mounts, func(m mount.Mount) bool { return m.Target == temp }) {
-		s.host.Tmpfs = map[string]string{temp: "rw,exec,nosuid,nodev,mode=1777"}
+		s.host.Tmpfs = map[string]string{temp: tmpfs(c.Memory)}
 	}
 	if meet != nil {
 		s.host.Mounts = append(slices.Clone(mounts), mount.Mount{Type: mount.TypeBind, Source: meet.host, Target: meetingDir})

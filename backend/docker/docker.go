@@ -125,6 +125,7 @@ func (c Config) open(ctx context.Context, e *engine) (*Backend, error) {
 	b.info.Warnings = append(b.info.Warnings, made.warnings...)
 	b.info.Notes = append(b.info.Notes, made.limits())
 	b.info.NoNetwork, b.info.Memory = made.host.NetworkMode.IsNone(), made.host.Memory
+	_, b.info.TempInMemory = made.host.Tmpfs[b.info.Temp]
 	b.meeting = meet
 	meet.prove(ctx, b.Guest)
 	return b.enter(ctx, c)
