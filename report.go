@@ -59,10 +59,12 @@ func (r *run) execution(res *Result) {
 	}
 }
 
-// unconfirmed tells whether a script may still run that was to be ended. A kernel is known to be
-// gone, or to live on.
+// unconfirmed tells whether a script may still run that was to be ended.
 func (r *run) unconfirmed() bool {
-	return r.outcome != nil && !r.outcome.Delivered && (r.session == nil || r.fallback != "")
+	if r.outcome == nil {
+		return false
+	}
+	return r.outcome.Unconfirmed || !r.outcome.Delivered && (r.session == nil || r.fallback != "")
 }
 
 // lost says that a script that had begun was lost with its environment: that is no fault of the

@@ -317,7 +317,11 @@ func (x *session) account(r *run, err error) {
 			x.world.kernel.Store(nil)
 			x.lost = lossOf(err)
 			state.StateLost, state.Reason = true, x.lost
-			r.warnings = append(r.warnings, "the session's state is lost: its Python process has ended with this cell")
+			how := "has ended"
+			if o.Unconfirmed {
+				how = "was given up"
+			}
+			r.warnings = append(r.warnings, "the session's state is lost: its Python process "+how+" with this cell")
 		}
 	}
 	state.Ended = x.world.living() == nil

@@ -180,7 +180,18 @@ func (k *Kernel) stop(ctx context.Context, c Cell) (*Outcome, error) {
 		}
 	}
 	k.kill(ctx)
-	return &Outcome{Ended: true, Survivors: k.survivors()}, cause
+	return &Outcome{Ended: true, Unconfirmed: !k.confirmed(), Survivors: k.survivors()}, cause
+}
+
+// confirmed tells whether the environment has said how the kernel ended, which it cannot when it is out
+// of reach.
+func (k *Kernel) confirmed() bool {
+	select {
+	case <-k.ended:
+		return !errors.Is(k.failure, backend.ErrUnavailable) && !errors.Is(k.failure, backend.ErrNoExitStatus)
+	default:
+		return false
+	}
 }
 
 // signalled sends sig and returns what the kernel says if its cell ends within the grace; nil if not,

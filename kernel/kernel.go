@@ -52,6 +52,8 @@ type Outcome struct {
 
 	// Ended says that the kernel is gone, and with it what it held. A one-shot executor has none.
 	Ended bool
+	// Unconfirmed says that it was to be ended and that nobody has told that it is: it may still run.
+	Unconfirmed bool
 	// Spoilt is why it was ended although nobody wanted that: nil or ErrSpoilt.
 	Spoilt error
 	// Fallback is why the cell ran in a process of its own although a kernel was wanted.
