@@ -23,14 +23,15 @@ type shaky struct {
 	mu       sync.Mutex
 	listener net.Listener
 	lines    map[*line]struct{}
-	flows    chan struct{} // closed unless it is frozen
-	holds    bool          // the end of an attached stream is not passed on to the client
+	frozen   bool // new lines are
+	holds    bool // the end of an attached stream is not passed on to the client
 }
 
 // line is one connection through it.
 type line struct {
 	client, server net.Conn
-	attach         bool // it carries the stdio of a container or of an exec
+	flows          chan struct{} // closed unless it is frozen
+	attach         bool          // it carries the stdio of a container or of an exec
 }
 
 // newShaky returns a way to the engine, at a Unix socket, where the engine counts as one of this machine,
@@ -44,8 +45,7 @@ func newShaky(t *testing.T, network string) *shaky {
 // newShakyTo returns a way that works.
 func newShakyTo(t *testing.T, network string, dial func() (net.Conn, error)) *shaky {
 	t.Helper()
-	s := &shaky{dial: dial, network: network, address: "127.0.0.1:0", lines: map[*line]struct{}{}, flows: make(chan struct{})}
-	close(s.flows)
+	s := &shaky{dial: dial, network: network, address: "127.0.0.1:0", lines: map[*line]struct{}{}}
 	if network == "unix" {
 		s.address = testenv.TempDir(t) + "/docker.sock"
 	}
@@ -88,6 +88,12 @@ func (s *shaky) cut() {
 	s.each(func(l *line) { l.close() })
 }
 
+// reset breaks every connection in the middle of what is under way, and refuses new ones.
+func (s *shaky) reset() {
+	_ = s.listener.Close()
+	s.each((*line).reset)
+}
+
 // cutAttached breaks the connections that carry somebody's stdio.
 func (s *shaky) cutAttached() {
 	s.each(func(l *line) {
@@ -99,19 +105,20 @@ func (s *shaky) cutAttached() {
 
 // freeze lets nothing pass any more and breaks nothing, as a network does that lost its way.
 func (s *shaky) freeze() {
+	s.freezeOpen()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.flows = make(chan struct{})
+	s.frozen = true
 }
 
+// freezeOpen does it to the connections that there are, as a network does that forgot them.
+func (s *shaky) freezeOpen() { s.each((*line).freeze) }
+
 func (s *shaky) thaw() {
+	s.each((*line).thaw)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	select {
-	case <-s.flows:
-	default:
-		close(s.flows)
-	}
+	s.frozen = false
 }
 
 // hold keeps attached connections open that the server has ended.
@@ -139,6 +146,10 @@ func (s *shaky) carry(client net.Conn) {
 	l := &line{client: client, server: server}
 	defer l.close()
 	s.mu.Lock()
+	l.freeze()
+	if !s.frozen {
+		l.thaw()
+	}
 	s.lines[l] = struct{}{}
 	s.mu.Unlock()
 	defer func() {
@@ -148,7 +159,7 @@ func (s *shaky) carry(client net.Conn) {
 	}()
 	var work sync.WaitGroup
 	work.Go(func() {
-		s.pass(server, client, func(data []byte) {
+		s.pass(l, server, client, func(data []byte) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			request, _, _ := bytes.Cut(data, []byte(" HTTP/"))
@@ -158,7 +169,7 @@ func (s *shaky) carry(client net.Conn) {
 			_ = half.CloseWrite()
 		}
 	})
-	s.pass(client, server, func([]byte) {})
+	s.pass(l, client, server, func([]byte) {})
 	s.mu.Lock()
 	held := l.attach && s.holds
 	s.mu.Unlock()
@@ -168,19 +179,51 @@ func (s *shaky) carry(client net.Conn) {
 	work.Wait()
 }
 
-func (s *shaky) pass(to, from net.Conn, look func([]byte)) {
+func (s *shaky) pass(l *line, to, from net.Conn, look func([]byte)) {
 	buf := make([]byte, 1<<15)
 	for {
 		n, err := from.Read(buf)
 		look(buf[:n])
 		s.mu.Lock()
-		flows := s.flows
+		flows := l.flows
 		s.mu.Unlock()
 		<-flows
 		if _, failed := to.Write(buf[:n]); failed != nil || err != nil {
 			return
 		}
 	}
+}
+
+// freeze and thaw are called with the lock.
+func (l *line) freeze() {
+	if l.flows == nil || isClosed(l.flows) {
+		l.flows = make(chan struct{})
+	}
+}
+
+func (l *line) thaw() {
+	if !isClosed(l.flows) {
+		close(l.flows)
+	}
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// reset breaks it at once and has both sides hear of that.
+func (l *line) reset() {
+	for _, c := range []net.Conn{l.client, l.server} {
+		if tcp, ok := c.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+	}
+	l.close()
 }
 
 func (l *line) close() {

@@ -1,0 +1,290 @@
+//go:build unix
+
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/hermes-exec/hermes-exec"
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
+)
+
+// shaky leads the visitor to the host over a way that breaks. The configuration has these lines too.
+func (v *visitor) shaky(t *testing.T, lines ...string) *shaky {
+	t.Helper()
+	s := newShakyTo(t, "tcp", func() (net.Conn, error) { return net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", v.Port)) })
+	v.Configure(t, append(lines, fmt.Sprintf("Port %d", s.port), "HostKeyAlias box")...)
+	return s
+}
+
+// lostCell fails the test unless the result is that of a cell whose session is lost with its host.
+func lostCell(t *testing.T, r ended) {
+	t.Helper()
+	if r.Kernel.Reason != hermes.LostEnvironment || !r.Kernel.StateLost || !r.Kernel.Ended {
+		t.Errorf("kernel %+v", r.Kernel)
+	}
+}
+
+// kinds are a script and a cell, by what is called with them.
+var kinds = map[string][]string{"script": nil, "cell": {"--session", "s"}}
+
+// B019, B103, B106: a connection that breaks while a script prints ends it, here and there, and is no
+// success. The next one works.
+func TestSSHConnectionBreaks(t *testing.T) {
+	t.Parallel()
+	for name, lines := range map[string][]string{"forwarded": nil, "relayed": {noForwarding}} {
+		for kind, flags := range kinds {
+			for how, breaks := range map[string]func(*shaky){"cut": (*shaky).cut, "reset": (*shaky).reset} {
+				t.Run(how+" "+name+" "+kind, func(t *testing.T) {
+					t.Parallel()
+					v := newVisitor(t, lines...)
+					s := v.shaky(t)
+					c := v.start(t, steady, flags...)
+					c.until(t, "more\nmore\n")
+					breaks(s)
+					r := c.wait(t)
+					lostScript(t, r)
+					v.gone(t)
+					if kind == "cell" {
+						lostCell(t, r)
+					}
+					v.run(t, "print(1)", flags...).says(t, "box", "connection refused")
+					s.restore(t)
+					v.run(t, "print(6*7)", flags...).must(t, "42\n")
+				})
+			}
+		}
+	}
+}
+
+// A tool call that is under way when the connection breaks is made once.
+func TestSSHConnectionBreaksInACall(t *testing.T) {
+	t.Parallel()
+	for name, lines := range map[string][]string{"forwarded": nil, "relayed": {noForwarding}} {
+		for _, transport := range []string{"uds", "file"} {
+			t.Run(name+" "+transport, func(t *testing.T) {
+				t.Parallel()
+				v := newVisitor(t, lines...)
+				s := v.shaky(t)
+				calls := filepath.Join(v.There, "calls")
+				c := v.start(t, "from hermes_tools import terminal\nprint('begun\\nmore', flush=True)\n"+
+					"terminal('echo call >>"+calls+"; sleep 600')\nprint('on')", "--transport", transport)
+				testenv.Eventually(t, "the tool runs", func() bool { _, err := os.Stat(calls); return err == nil })
+				s.cut()
+				lostScript(t, c.wait(t))
+				v.gone(t)
+				if made, err := os.ReadFile(calls); string(made) != "call\n" {
+					t.Errorf("calls %q, %v", made, err)
+				}
+				s.restore(t)
+				v.run(t, callsTools, "--transport", transport).must(t, "there\n")
+			})
+		}
+	}
+}
+
+// B104, B105: a network that lets nothing pass any more delays a result by no more than it takes to give up on
+// it.
+func TestSSHFrozenConnection(t *testing.T) {
+	t.Parallel()
+	for kind, flags := range kinds {
+		t.Run("until the deadline, a "+kind, func(t *testing.T) {
+			t.Parallel()
+			v := newVisitor(t)
+			s := v.shaky(t)
+			c := v.start(t, steady, append(flags, "--timeout", "3s")...)
+			c.until(t, "more\nmore\n")
+			s.freeze()
+			r := c.wait(t)
+			r.failed(t, 124, hermes.KindTimeout)
+			if !strings.Contains(r.Warning, "it may still run") {
+				t.Errorf("warning %q", r.Warning)
+			}
+			s.thaw()
+			v.gone(t)
+		})
+		t.Run("until it counts as dead, a "+kind, func(t *testing.T) {
+			t.Parallel()
+			v := newVisitor(t)
+			s := v.shaky(t, "ServerAliveInterval 1", "ServerAliveCountMax 2")
+			c := v.start(t, steady, flags...)
+			c.until(t, "more\nmore\n")
+			s.freeze()
+			lostScript(t, c.wait(t))
+			s.thaw()
+			v.gone(t)
+		})
+	}
+	t.Run("before anything is said", func(t *testing.T) {
+		t.Parallel()
+		v := newVisitor(t)
+		s := v.shaky(t)
+		s.freeze()
+		v.run(t, "print(1)", "--timeout", "2s").failed(t, 124, hermes.KindTimeout)
+		s.thaw()
+	})
+}
+
+// A laptop that sleeps and wakes up in time has lost nothing.
+func TestSSHConnectionThaws(t *testing.T) {
+	t.Parallel()
+	v := newVisitor(t)
+	s := v.shaky(t)
+	ended := filepath.Join(v.There, "ended")
+	begin := filepath.Join(v.There, "begin")
+	c := v.start(t, `
+import os, time
+print("begun", flush=True)
+while not os.path.exists("`+begin+`"): time.sleep(0.01)
+for i in range(100): print(i, flush=True)
+open("`+ended+`", "w")
+`)
+	c.until(t, "begun\n")
+	s.freeze()
+	write(t, begin, "")
+	testenv.Eventually(t, "the script has ended", func() bool { _, err := os.Stat(ended); return err == nil })
+	s.thaw()
+	r := c.wait(t)
+	if r.Status != hermes.Success || !strings.HasSuffix(r.Output, "\n98\n99\n") || strings.Count(r.Output, "\n") != 101 {
+		t.Errorf("%s, output %q", r.Status, r.Output)
+	}
+}
+
+// B114: a connection that has turned out to be dead is not used again, though it never ended.
+func TestSSHDeadConnectionIsLeft(t *testing.T) {
+	t.Parallel()
+	v := newVisitor(t)
+	s := v.shaky(t, "ServerAliveInterval 1", "ServerAliveCountMax 2")
+	v.run(t, "x = 1", "--session", "s").must(t, "")
+	s.freezeOpen()
+	r := v.run(t, "print(x)", "--session", "s", "--timeout", "30s")
+	if r.Status == hermes.Success || r.ErrorKind != hermes.KindTransport {
+		t.Errorf("%s, %s: %q", r.Status, r.ErrorKind, r.Error)
+	}
+	lostCell(t, r)
+	v.run(t, "print('x' in globals())", "--session", "s").must(t, "False\n")
+	s.thaw()
+}
+
+// An sshd that is killed takes the script along and nothing else.
+func TestSSHDIsKilled(t *testing.T) {
+	t.Parallel()
+	for kind, flags := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			v := newVisitor(t)
+			c := v.start(t, steady, flags...)
+			c.until(t, "more\nmore\n")
+			v.Kill()
+			r := c.wait(t)
+			lostScript(t, r)
+			v.gone(t)
+			v.Restart(t)
+			if kind == "cell" {
+				lostCell(t, r)
+			}
+			v.run(t, "print(6*7)", flags...).must(t, "42\n")
+		})
+	}
+	t.Run("between cells", func(t *testing.T) {
+		t.Parallel()
+		v := newVisitor(t)
+		v.run(t, "x = 1", "--session", "s").must(t, "")
+		v.Kill()
+		v.gone(t)
+		v.Restart(t)
+		r := v.run(t, "print('x' in globals())", "--session", "s")
+		r.must(t, "False\n")
+		if !r.Kernel.StateLost || r.Kernel.Reason != hermes.LostEnvironment {
+			t.Errorf("kernel %+v", r.Kernel)
+		}
+	})
+}
+
+// B025, B026: what runs on the host ends with the process that started it, whatever ends that, and with
+// its time. No signal of the protocol is needed.
+func TestSSHHostIsLeftClean(t *testing.T) {
+	t.Parallel()
+	const workers = `
+import os, signal, time
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+for leaves in (False, True):
+    if os.fork() == 0:
+        if leaves:
+            os.setsid()
+        time.sleep(600)
+print("begun", flush=True)
+time.sleep(600)
+`
+	t.Run("kill -9 of a run", func(t *testing.T) {
+		t.Parallel()
+		v := newVisitor(t)
+		c := v.start(t, workers)
+		c.until(t, "begun\n")
+		if err := c.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-c.read
+		_ = c.cmd.Wait() // it was killed
+		v.gone(t)
+		if out, err := v.command(t, "prune").CombinedOutput(); err != nil {
+			t.Errorf("prune: %v: %s", err, out)
+		}
+	})
+	t.Run("kill -9 of the session server", func(t *testing.T) {
+		t.Parallel()
+		v := newVisitor(t)
+		v.run(t, "x = 1", "--session", "s").must(t, "")
+		if err := syscall.Kill(serverOf(t, v.home()), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		v.gone(t)
+		r := v.run(t, "print('x' in globals())", "--session", "s")
+		r.must(t, "False\n")
+		if r.Kernel.Reason != hermes.LostServer {
+			t.Errorf("kernel %+v", r.Kernel)
+		}
+	})
+	t.Run("an interrupt", func(t *testing.T) {
+		t.Parallel()
+		v := newVisitor(t)
+		c := v.start(t, workers)
+		c.until(t, "begun\n")
+		if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		r := c.wait(t)
+		r.failed(t, 130, hermes.KindInterrupted)
+		if !strings.HasSuffix(r.Output, "[execution interrupted]") || r.Warning != "" {
+			t.Errorf("output %q, warning %q", r.Output, r.Warning)
+		}
+		v.gone(t)
+	})
+	t.Run("a timeout", func(t *testing.T) {
+		t.Parallel()
+		v := newVisitor(t)
+		for _, flags := range kinds {
+			r := v.run(t, workers, append(flags, "--timeout", "2s")...)
+			r.failed(t, 124, hermes.KindTimeout)
+			if !strings.HasPrefix(r.Output, "begun\n") || strings.Contains(r.Warning, "still run") {
+				t.Errorf("output %q, warning %q", r.Output, r.Warning)
+			}
+		}
+		if out, err := v.command(t, "session", "end", "--all").CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		v.gone(t)
+	})
+	t.Run("a script that is left to itself", func(t *testing.T) {
+		t.Parallel()
+		v := newVisitor(t)
+		v.run(t, "import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\nprint('done')").must(t, "done\n")
+		v.gone(t)
+	})
+}
