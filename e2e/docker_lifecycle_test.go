@@ -261,6 +261,40 @@ func TestDockerSessionsInOneContainer(t *testing.T) {
 	work.Wait()
 }
 
+// What agents have left that were killed in a container that stays is removed by the next one there.
+func TestDockerContainerIsSwept(t *testing.T) {
+	t.Parallel()
+	const alone = "import glob, time\nwhile len(glob.glob('/tmp/hermes_sandbox_*')) > %d: time.sleep(.01)\nprint('swept')"
+	for name, end := range map[string]func(u *user, t *testing.T, id string){
+		"restarted": func(u *user, t *testing.T, id string) { u.Docker(t, "restart", "--time", "0", id) },
+		"killed": func(u *user, t *testing.T, id string) {
+			for _, signal := range []string{"-STOP", "-KILL"} { // with the supervisors, none before the other
+				u.Docker(t, "exec", id, "pkill", signal, "-f", "import sys;exec")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := newUser(t)
+			id := u.Container(t, "--network", "none", u.Image)
+			c := u.start(t, steady, "--container", id)
+			c.until(t, "more\nmore\n")
+			end(u, t, id)
+			lostScript(t, c.wait(t))
+			if n := u.Docker(t, "exec", id, "python3", "-c", "import glob; print(len(glob.glob('/tmp/hermes_sandbox_*')))"); n != "1" {
+				t.Errorf("%s scratch directories are left", n)
+			}
+			living := u.start(t, steady, "--container", id)
+			living.until(t, "more\nmore\n")
+			u.run(t, fmt.Sprintf(alone, 2), "--container", id, "--timeout", "60s").must(t, "swept\n") // the living one's stays
+			u.run(t, "from hermes_tools import terminal\nprint(terminal('echo hi')['output'], end='')", "--container", id).must(t, "hi\n")
+			u.Docker(t, "exec", id, "pkill", "-INT", "-f", "script.py")
+			living.wait(t)
+			u.run(t, fmt.Sprintf(alone, 1), "--container", id, "--timeout", "60s").must(t, "swept\n")
+		})
+	}
+}
+
 // B021: what a script leaves running, with its output, holds nothing up and does not stay.
 func TestDockerBackgroundChild(t *testing.T) {
 	t.Parallel()

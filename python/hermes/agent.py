@@ -15,7 +15,7 @@ import time
 from . import facts, frames, tree
 from .loop import Loop, Out, Stream
 from .process import Process
-from .scratch import own, remove_trees, socket_dir
+from .scratch import own, remove_trees, socket_dir, sweep
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
@@ -266,6 +266,24 @@ def _move_stdio() -> List[int]:
     return moved
 
 
+def _sweep_aside(roots: List[str], link: List[int]) -> None:
+    """Removes what killed agents have left, in a process of its own: there may be much. It lets go of
+    the link, whose end the host waits for."""
+    try:
+        if os.fork():
+            return
+    except OSError:  # no process left
+        return
+    try:
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in [2] + link:
+            os.dup2(null, fd)
+        os.nice(19)
+        sweep(roots)
+    finally:
+        os._exit(0)
+
+
 def main(greeting: bytes, temp: str, scratch: str, library: str, lease: float) -> NoReturn:
     """Called by the bootstrap with what it has prepared; never returns."""
     stdin, stdout = _move_stdio()
@@ -278,6 +296,8 @@ def main(greeting: bytes, temp: str, scratch: str, library: str, lease: float) -
         own(scratch)  # now that the host need not wait for it
         tree.hide()
         tree.become_subreaper()
+        if lease:  # on the host's own machine it is the host that looks after that
+            _sweep_aside([temp, os.path.dirname(sockets)], [stdin, stdout])
         agent.run()
     finally:
         try:

@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Iterable
 
+_PREFIX = "hermes_sandbox_"
+_ALIVE = ".alive"
 _SOCKET_ROOM = 80  # bytes of a directory below which a socket's path fits the 104 of macOS
 
 
@@ -18,7 +20,7 @@ def socket_dir(scratch: str) -> str:
     if len(os.fsencode(scratch)) <= _SOCKET_ROOM:
         return scratch
     for root in ("/tmp", "/dev/shm", "/var/tmp"):
-        path = os.path.join(root, "hermes_sandbox_" + os.urandom(6).hex())
+        path = os.path.join(root, _PREFIX + os.urandom(6).hex())
         try:
             os.mkdir(path, 0o700)
             own(path)
@@ -41,6 +43,7 @@ def own(path: str) -> None:
         space = os.readlink("/proc/self/ns/pid")
     except (OSError, IndexError):
         pass
+    _stay(path)
     mark = "%d %s %s %s %s\n" % (os.getpid(), start, boot, space, os.uname().nodename or "-")
     try:
         fd = os.open(os.path.join(path, ".owner"), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -50,6 +53,55 @@ def own(path: str) -> None:
         os.write(fd, mark.encode())
     except OSError:
         pass
+    finally:
+        os.close(fd)
+
+
+def _stay(path: str) -> None:
+    """Holds a lock in a directory as long as this process lives: on a file with the name of the machine.
+    That tells it across containers and their restarts, where a process id means nothing. Where nothing
+    can be locked nobody is told."""
+    import fcntl
+
+    name = os.path.join(path, _ALIVE)
+    try:
+        # Under another name until it is locked. It is never closed: that is the point of it.
+        fd = os.open(name + "_", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.write(fd, os.fsencode(os.uname().nodename))
+        os.rename(name + "_", name)
+    except OSError:
+        pass
+
+
+def sweep(roots: Iterable[str]) -> None:
+    """Removes the directories in these that killed agents of this user and machine have left."""
+    for root in set(roots):
+        try:
+            with os.scandir(root) as entries:
+                paths = [e.path for e in entries if e.name.startswith(_PREFIX)]
+        except OSError:
+            continue
+        for path in paths:
+            _remove_left(path)
+
+
+def _remove_left(path: str) -> None:
+    import fcntl
+
+    try:
+        info = os.lstat(path)
+        if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or stat.S_IMODE(info.st_mode) & 0o077:
+            return  # nobody's scratch, or somebody else's
+        fd = os.open(os.path.join(path, _ALIVE), os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.read(fd, 1024) == os.fsencode(os.uname().nodename):  # the locks of others may not be seen here
+            remove_tree(os.fsencode(path))
+    except OSError:
+        pass  # its agent lives
     finally:
         os.close(fd)
 
