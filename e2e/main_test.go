@@ -17,6 +17,7 @@ import (
 
 	hermes "github.com/hermes-exec/hermes-exec"
 	"github.com/hermes-exec/hermes-exec/backend/all"
+	"github.com/hermes-exec/hermes-exec/config"
 	"github.com/hermes-exec/hermes-exec/internal/owner"
 	"github.com/hermes-exec/hermes-exec/internal/scripttest"
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
@@ -78,4 +79,23 @@ func localPlace(tmp string) scripttest.Place {
 		o.Settings.Python = testenv.Python(t)
 		return o
 	}}
+}
+
+// echo runs a script that prints a little, often in one environment.
+func echo(t *testing.T, s config.Settings, vars map[string]string, runs int) {
+	t.Helper()
+	env, err := hermes.Open(t.Context(), hermes.Options{
+		Settings: s, Environ: vars, Dir: vars["TMPDIR"], Openers: all.Openers(all.Host{Env: vars, Dir: vars["TMPDIR"]}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range runs {
+		if r := env.Run(t.Context(), hermes.Script{Code: []byte("print('x')")}); r.Status != hermes.Success || r.Output != "x\n" {
+			t.Errorf("%s, output %q, error %q", r.Status, r.Output, r.Error)
+		}
+	}
+	if err := env.Close(); err != nil {
+		t.Error(err)
+	}
 }

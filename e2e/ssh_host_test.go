@@ -5,6 +5,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/hermes-exec/hermes-exec"
+	"github.com/hermes-exec/hermes-exec/config"
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
@@ -222,6 +224,73 @@ func TestSSHNoHome(t *testing.T) {
 	v := newVisitor(t, "SetEnv HOME=/nonexistent")
 	v.run(t, callsTools).must(t, "there\n")
 	v.run(t, "import os, tempfile; tempfile.TemporaryFile(dir=os.environ['HOME']); print('writable')").must(t, "writable\n")
+}
+
+// A directory for temporary files that is deep, that programs may not be started from, or that is full, is
+// no hindrance either.
+func TestSSHTemporaryDirectories(t *testing.T) {
+	t.Parallel()
+	t.Run("deep", func(t *testing.T) {
+		t.Parallel()
+		dir := filepath.Join(testenv.TempDir(t), strings.Repeat("long/", 40))
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		v := newVisitor(t, "SetEnv TMPDIR="+dir)
+		for _, transport := range []string{"uds", "file"} {
+			v.run(t, callsTools, "--transport", transport).must(t, "there\n")
+		}
+	})
+	// A session mounts its own there.
+	mounted := func(options string) string {
+		return "ForceCommand exec unshare -m sh -c 'mount -t tmpfs -o " + options + ` none "$TMPDIR" && eval "$SSH_ORIGINAL_COMMAND"'`
+	}
+	t.Run("not executable", func(t *testing.T) {
+		t.Parallel()
+		mounts(t)
+		v := newVisitor(t, mounted("noexec"))
+		v.run(t, callsTools).must(t, "there\n")
+		v.run(t, "import os; print(bool(os.statvfs(os.environ['TMPDIR']).f_flag & os.ST_NOEXEC))").must(t, "True\n")
+	})
+	t.Run("full", func(t *testing.T) {
+		t.Parallel()
+		mounts(t)
+		v := newVisitor(t, mounted("size=4k"))
+		v.run(t, `
+import hermes_tools, os
+print(hermes_tools.terminal("echo there")["output"], end="")
+print(hermes_tools.__file__.startswith(os.environ["TMPDIR"]))
+`).must(t, "there\nFalse\n")
+	})
+}
+
+// mounts skips the test where this user may not mount.
+func mounts(t *testing.T) {
+	t.Helper()
+	if out, err := exec.Command(testenv.Require(t, "unshare"), "-m", "mount", "-t", "tmpfs", "none", "/mnt").CombinedOutput(); err != nil {
+		testenv.Missing(t, "mount", fmt.Sprintf("%v: %s", err, out))
+	}
+}
+
+// B010: what was printed is there, however often.
+func TestSSHOutputIsNeverEmpty(t *testing.T) {
+	t.Parallel()
+	h := testenv.SSHD(t)
+	settings := config.Defaults()
+	settings.Backend, settings.SSH.Host = "ssh", "box"
+	vars := testenv.Environ()
+	vars["HOME"], vars["TMPDIR"] = h.Home, testenv.TempDir(t)
+	vars["HERMES_HOME"] = vars["TMPDIR"]
+	t.Run("scripts", func(t *testing.T) {
+		t.Parallel()
+		echo(t, settings, vars, 200)
+	})
+	t.Run("agents", func(t *testing.T) {
+		t.Parallel()
+		for range 30 {
+			echo(t, settings, vars, 2)
+		}
+	})
 }
 
 // --cwd names a directory there.
