@@ -65,7 +65,7 @@ func TestOpenExhausted(t *testing.T) {
 	o.Settings.Python = "" // so that there are others
 	o.Limits = "whose they are"
 	s := hermes.NewSessions(nil)
-	defer s.Close()
+	testenv.CloseAfter(t, s)
 	allow := noMoreFiles(t, os.Getpid())
 	_, err := hermes.Open(t.Context(), o)
 	cell := s.Run(t.Context(), "a", o, hermes.Script{Code: []byte("print(1)")}, false)

@@ -112,7 +112,7 @@ func TestCallersDeadline(t *testing.T) {
 	o := options(t, "local")
 	_, err := hermes.Open(ctx, o)
 	s := hermes.NewSessions(nil)
-	defer s.Close()
+	testenv.CloseAfter(t, s)
 	for name, r := range map[string]*hermes.Result{
 		"open": hermes.Failed(err),
 		"run":  open(t, o).Run(ctx, hermes.Script{Code: []byte("print(1)")}),

@@ -9,6 +9,8 @@ import (
 
 // escapes are the sequences that steer a terminal: CSI, OSC, the other strings, and the short ones.
 // A string without an end is not allowed to swallow the rest of a text: then only its ESC goes.
+//
+//nolint:gochecknoglobals // Compiled when it is needed: every start would pay for it.
 var escapes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]` +
 		`|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)` +
