@@ -57,8 +57,11 @@ func (c *conn) Write(p []byte) (int, error) {
 	}
 }
 
-// CloseWrite passes on the end of what was written; reading goes on.
+// CloseWrite passes on the end of what was written; reading goes on. It waits for a Write that is under
+// way.
 func (c *conn) CloseWrite() error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok {
 		return net.ErrClosed

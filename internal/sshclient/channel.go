@@ -3,6 +3,7 @@ package sshclient
 import (
 	"context"
 	"fmt"
+	"io"
 	"sync"
 
 	"golang.org/x/crypto/ssh"
@@ -17,6 +18,10 @@ type Channel struct {
 	status int           // valid afterwards
 	leave  func()        // the connection
 	once   sync.Once
+
+	mu      sync.Mutex
+	writing int  // Writes that are under way
+	ending  bool // nothing more is to be written
 }
 
 // newChannel is bounded by ctx: a connection may have frozen.
@@ -48,6 +53,38 @@ func newChannel(ctx context.Context, c *Conn) (*Channel, error) {
 		}()
 		return nil, context.Cause(ctx)
 	}
+}
+
+// Write writes to the command.
+func (c *Channel) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	if c.ending {
+		c.mu.Unlock()
+		return 0, io.EOF
+	}
+	c.writing++
+	c.mu.Unlock()
+	n, err := c.Channel.Write(p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.writing--; c.ending && c.writing == 0 {
+		_ = c.Channel.CloseWrite() // that it has ended already is no failure
+	}
+	return n, err
+}
+
+// CloseWrite passes on the end of what was written, once a Write that is under way has ended: the library
+// wants no other beside it.
+func (c *Channel) CloseWrite() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ending {
+		return nil
+	}
+	if c.ending = true; c.writing > 0 {
+		return nil
+	}
+	return c.Channel.CloseWrite()
 }
 
 // Exec starts a command. It does not wait for the host's word on that, which costs a round trip: a
