@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -263,4 +264,33 @@ func TestPool(t *testing.T) {
 	_ = again.Close()
 	_ = fresh.Close()
 	<-fresh.Conn.Over()
+}
+
+// The end may be passed on beside a Write, even one that the host never takes, and does not wait for it.
+func TestCloseWriteBesideWrite(t *testing.T) {
+	r := newRig(t)
+	r.user(t, "id_ed25519", "")
+	r.known(t, knownhosts.Line([]string{knownhosts.Normalize(r.address.String())}, r.key.PublicKey()))
+	ch, err := (&Pool{}).Open(t.Context(), Options{Host: "box", Env: map[string]string{"HOME": r.home}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error)
+	go func() {
+		_, err := ch.Write(make([]byte, 16<<20)) // more than the window
+		written <- err
+	}()
+	if err := ch.CloseWrite(); err != nil {
+		t.Error(err)
+	}
+	if _, err := ch.Write([]byte("late")); !errors.Is(err, io.EOF) {
+		t.Errorf("a Write after the end: %v", err)
+	}
+	if err := ch.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-written; err == nil {
+		t.Error("what nobody has taken counts as written")
+	}
+	<-ch.Conn.Over()
 }
