@@ -29,7 +29,7 @@ func (e ended) says(t *testing.T, parts ...string) {
 // openssh runs a program of OpenSSH's and returns what it printed.
 func openssh(t *testing.T, name string, args ...string) string {
 	t.Helper()
-	out, err := exec.Command(testenv.Require(t, name), args...).CombinedOutput()
+	out, err := exec.Command(program(t, name), args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, out)
 	}
@@ -190,7 +190,7 @@ func (v *visitor) user(t *testing.T) string {
 func (v *visitor) agent(t *testing.T, keys ...string) {
 	t.Helper()
 	socket := filepath.Join(v.dir, "agent")
-	cmd := exec.Command(testenv.Require(t, "ssh-agent"), "-D", "-a", socket)
+	cmd := exec.Command(program(t, "ssh-agent"), "-D", "-a", socket)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func (v *visitor) agent(t *testing.T, keys ...string) {
 	v.vars = append(v.vars, "SSH_AUTH_SOCK="+socket)
 	for _, key := range keys {
 		name := filepath.Join(v.Home, ".ssh", key)
-		add := exec.Command(testenv.Require(t, "ssh-add"), name)
+		add := exec.Command(program(t, "ssh-add"), name)
 		add.Env = append(os.Environ(), "SSH_AUTH_SOCK="+socket)
 		if out, err := add.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -269,7 +269,7 @@ func TestSSHProxies(t *testing.T) {
 	t.Run("ProxyCommand", func(t *testing.T) {
 		t.Parallel()
 		v := newVisitor(t)
-		v.Configure(t, "ProxyCommand "+testenv.Require(t, "busybox")+" nc 127.0.0.1 %p")
+		v.Configure(t, "ProxyCommand "+program(t, "busybox")+" nc 127.0.0.1 %p")
 		v.run(t, callsTools).must(t, "there\n")
 		v.run(t, callsTools, "--session", "s").must(t, "there\n")
 		v.Configure(t, "ProxyCommand sh -c 'echo no way there >&2; exit 1'")

@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
-// TestSSHScripts runs the table of scripts on a host, whose results are those of this machine.
+// P226: TestSSHScripts runs the table of scripts on a host, whose results are those of this machine.
 func TestSSHScripts(t *testing.T) {
 	t.Parallel()
 	scripttest.Everywhere(t, scripttest.TestScripts, sshPlaces(t)...)
