@@ -36,6 +36,7 @@ type app struct {
 	shared   all.Shared    // what environments have in common
 	logFile  *logfile.File
 	log      *slog.Logger
+	giveBack func() // what a program that ends in the middle owes the terminal; nil: nothing
 }
 
 // run is the program: it returns the exit status and leaves nothing behind.

@@ -60,6 +60,7 @@ func (a *app) repl(ctx context.Context, c *cli.Context) error {
 	}
 	cell.Script.Trace, cell.Reset = a.isOn(c, "trace"), a.isOn(c, "reset")
 	lines := a.lineReader(loaded.Settings.Home)
+	a.giveBack = lines.close
 	defer lines.close() // last, for a prompt that was left behind may still touch the terminal
 	in, leave, err := a.cellsFor(session, loaded)
 	if err != nil {

@@ -10,32 +10,36 @@ import (
 	"github.com/peterh/liner"
 )
 
-// editor reads lines from a terminal. While a cell runs the terminal is as it was, so that Ctrl-C is
-// a signal.
+// editor reads lines from a terminal. While a cell runs that is busy: Ctrl-C is a signal then.
 type editor struct {
 	state         *liner.State
+	keys          *keys
 	terminal      *os.File
-	cooked, raw   liner.ModeApplier
+	busy, raw     liner.ModeApplier
 	history, kept string
 	isKept        bool
 }
 
 func newEditor(terminal *os.File, history string) (*editor, error) {
 	giveSize(terminal)
-	cooked, err := liner.TerminalMode()
-	if err != nil {
+	e := &editor{terminal: terminal, history: history}
+	var err error
+	if e.busy, err = busyMode(); err != nil {
 		return nil, err
 	}
-	e := &editor{state: liner.NewLiner(), terminal: terminal, cooked: cooked, history: history}
+	if e.state, e.keys, err = newLiner(); err != nil {
+		return nil, err
+	}
 	if e.raw, err = liner.TerminalMode(); err != nil {
 		return nil, errors.Join(err, e.state.Close())
 	}
 	e.state.SetCtrlCAborts(true)
+	e.state.SetCompleter(func(line string) []string { return []string{line + "\t"} }) // a tab is one
 	if f, err := os.Open(history); err == nil {
 		defer f.Close()
 		_, _ = e.state.ReadHistory(f) // what cannot be read is no history
 	}
-	return e, cooked.ApplyMode()
+	return e, e.busy.ApplyMode()
 }
 
 // next leaves the prompt behind when ctx ends: it cannot be ended, but the program can.
@@ -47,6 +51,8 @@ func (e *editor) next(ctx context.Context, more bool) (string, error) {
 	if err := e.raw.ApplyMode(); err != nil {
 		return "", err
 	}
+	askForMarks(e.terminal, true)
+	e.keys.want()
 	asked := make(chan read, 1)
 	go func() {
 		line, err := e.state.Prompt(prompt(more))
@@ -58,7 +64,8 @@ func (e *editor) next(ctx context.Context, more bool) (string, error) {
 	case <-ctx.Done():
 		got.err = context.Cause(ctx)
 	}
-	err := errors.Join(got.err, e.cooked.ApplyMode())
+	askForMarks(e.terminal, false)
+	err := errors.Join(got.err, e.busy.ApplyMode())
 	switch {
 	case errors.Is(err, liner.ErrPromptAborted): // which has shown ^C and ended the line
 		return "", errAborted
@@ -72,6 +79,9 @@ func (e *editor) next(ctx context.Context, more bool) (string, error) {
 
 func (e *editor) back(line string)  { e.kept, e.isKept = line, true }
 func (e *editor) interactive() bool { return true }
+
+// typed is not the case in the middle of a paste, whose empty lines are its own.
+func (e *editor) typed() bool { return !e.keys.wasPasted() }
 
 // close gives the terminal back and keeps the history.
 func (e *editor) close() {

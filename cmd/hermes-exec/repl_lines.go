@@ -22,6 +22,8 @@ type lineReader interface {
 	// back takes a line that belongs to the next cell.
 	back(line string)
 	interactive() bool
+	// typed tells whether somebody has typed the last line, for whom an empty one ends a block.
+	typed() bool
 	close()
 }
 
@@ -48,7 +50,7 @@ func readCell(ctx context.Context, lines lineReader) (string, error) {
 			lines.back(line)
 			return done, nil
 		}
-		if r.complete(lines.interactive()) {
+		if r.complete(lines.typed()) {
 			return r.take(), nil
 		}
 	}
@@ -131,6 +133,7 @@ func (p *plainLines) read(into chan<- read) {
 
 func (p *plainLines) back(line string)  { p.kept = []string{line} }
 func (p *plainLines) interactive() bool { return false }
+func (p *plainLines) typed() bool       { return false }
 func (p *plainLines) close()            {}
 
 // typedLines reads lines that somebody types where there is no editor for them but the terminal's
@@ -162,4 +165,5 @@ func (t *typedLines) next(ctx context.Context, more bool) (string, error) {
 }
 
 func (t *typedLines) interactive() bool { return true }
+func (t *typedLines) typed() bool       { return true }
 func (t *typedLines) close()            { signal.Stop(t.interrupts) }

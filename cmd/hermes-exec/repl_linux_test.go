@@ -61,6 +61,7 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, kind string, size unix.Winsize) *te
 	var reading sync.WaitGroup
 	reading.Go(m.read)
 	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // one that a test has failed to end
 		reading.Wait()
 		master.Close()
 	})
@@ -165,6 +166,50 @@ func (m *terminal) shown() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.seen.String()
+}
+
+// What is pasted is read as it would be from a pipe: an empty line does not end a block. One that is typed
+// does, after a paste too.
+func TestReplPaste(t *testing.T) {
+	s := newShell(t)
+	m := onTerminal(t, s.command("repl"), "xterm", usualSize)
+	m.expect("\x1b[?2004h")
+	m.expect(">>> ")
+	m.write(pasteBegin + "def f():\r\ta = 'pas'\r\r\treturn a + 'ted'\rprint(f())\r" + pasteEnd)
+	m.expect("\x1b[?2004l")
+	m.expect("pasted\r\n")
+	m.expect(">>> ")
+	m.write(pasteBegin + "def g():\r\r\treturn 'aga' + 'in'" + pasteEnd)
+	m.expect("'in'")
+	m.write("\r")
+	m.expect("... ")
+	m.write("\r")
+	m.expect(">>> ")
+	m.write("print(g())\r")
+	m.expect("again\r\n")
+	m.expect(">>> ")
+	m.write("\x04")
+	m.ends(0)
+}
+
+// What is typed while a cell runs is there for the next prompt, also that it is to be the last.
+func TestReplTypedAhead(t *testing.T) {
+	s := newShell(t)
+	m := onTerminal(t, s.command("repl"), "xterm", usualSize)
+	m.expect(">>> ")
+	m.write("import os, time\r")
+	m.expect(">>> ")
+	m.write("while not os.path.exists('go'): time.sleep(0.01)\r\r")
+	testenv.Eventually(t, "the terminal is that of a cell", func() bool {
+		is, err := unix.IoctlGetTermios(int(m.master.Fd()), unix.TCGETS)
+		return err == nil && is.Lflag&unix.ECHO != 0
+	})
+	m.write("print('a' + 'b')\r\x04")
+	if err := os.WriteFile(s.dir+"/go", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.expect("ab\r\n")
+	m.ends(0)
 }
 
 // A terminal that does not know its size has history all the same.

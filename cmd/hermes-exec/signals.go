@@ -49,6 +49,9 @@ func (a *app) interrupts(parent context.Context, kill func()) (ctx context.Conte
 		select {
 		case <-done:
 		case <-time.After(killWait):
+			if a.giveBack != nil {
+				a.giveBack()
+			}
 			os.Exit(exitInterrupted) // what runs ends with this program
 		}
 	})
