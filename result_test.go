@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -155,6 +156,10 @@ func TestExitStatus(t *testing.T) {
 }
 
 func TestFailed(t *testing.T) {
+	_, late := (&net.Dialer{Deadline: time.Unix(1, 0)}).DialContext(t.Context(), "tcp", "127.0.0.1:1")
+	if !errors.Is(late, context.DeadlineExceeded) { // which is why it may be taken for one
+		t.Errorf("dial: %v", late)
+	}
 	for _, tt := range []struct {
 		name   string
 		err    error
@@ -171,6 +176,7 @@ func TestFailed(t *testing.T) {
 		{"P3 an interrupt with a reason", &Interrupt{Reason: "user typed stop"}, KindInterrupted, Interrupted, "[execution interrupted — user typed stop]"},
 		{"B037 a cancelled context has no invented reason", context.Canceled, KindInterrupted, Interrupted, "[execution interrupted]"},
 		{"a deadline that bounds one step is no interrupt", fmt.Errorf("lock: %w", context.DeadlineExceeded), KindBackend, Failure, ""},
+		{"nor is a timeout of the network", fmt.Errorf("connect: %w", late), KindBackend, Failure, ""},
 		{"python", fmt.Errorf("open: %w", backend.ErrNoPython), KindPython, Failure, ""},
 		{"usage", usageError{errors.New("no")}, KindUsage, Failure, ""},
 		{"a value of the configuration", &config.ValueError{}, KindUsage, Failure, ""},
