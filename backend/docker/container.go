@@ -54,7 +54,7 @@ type spec struct {
 // script: it has no capability and cannot gain any.
 func (c Config) spec(interpreter string, mounts []mount.Mount, meet *meeting) *spec {
 	init := true
-	s := &spec{name: "hermes-exec-" + strings.ToLower(rand.Text()[:12]), meeting: meet, agent: c.agent}
+	s := &spec{name: "hermes-exec-" + strings.ToLower(rand.Text()[:12]), agent: c.agent}
 	s.config = container.Config{
 		Image: c.Image, User: c.User,
 		Entrypoint: guest.Argv(interpreter), // the image's own would be in the way
@@ -77,7 +77,8 @@ func (c Config) spec(interpreter string, mounts []mount.Mount, meet *meeting) *s
 	if !slices.ContainsFunc(mounts, func(m mount.Mount) bool { return m.Target == temp }) {
 		s.host.Tmpfs = map[string]string{temp: tmpfs(c.Memory)}
 	}
-	if meet != nil {
+	if meet.mountable() {
+		s.meeting = meet
 		s.host.Mounts = append(slices.Clone(mounts), mount.Mount{Type: mount.TypeBind, Source: meet.host, Target: meetingDir})
 	}
 	return s
@@ -126,10 +127,44 @@ func (c *Config) asCaller(ctx context.Context, e *engine) error {
 	return nil
 }
 
+// createWait bounds the wait for a container that nobody wants any more: it takes the engine less than
+// 100 ms to make one.
+const createWait = 3 * time.Second
+
+// ask has the engine make the container. One that comes too late is removed: an engine goes on with what it
+// has begun, and a container that was never started removes itself never.
+func (s *spec) ask(ctx context.Context, e *engine) (container.CreateResponse, error) {
+	type answer struct {
+		container.CreateResponse
+		err error
+	}
+	asking, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	answers := make(chan answer, 1)
+	go func() {
+		r, err := e.ContainerCreate(asking, &s.config, &s.host, nil, nil, s.name)
+		answers <- answer{r, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.CreateResponse, a.err
+	case <-ctx.Done():
+	}
+	err := context.Cause(ctx)
+	select {
+	case a := <-answers:
+		if a.err == nil {
+			err = errors.Join(err, e.remove(asking, a.ID))
+		}
+	case <-time.After(createWait):
+	}
+	return container.CreateResponse{}, err
+}
+
 // create makes the container, and pulls its image if it is missing.
 func (s *spec) create(ctx context.Context, e *engine, progress func(string)) (id string, err error) {
 	for pulled := false; ; {
-		r, err := e.ContainerCreate(ctx, &s.config, &s.host, nil, nil, s.name)
+		r, err := s.ask(ctx, e)
 		switch {
 		case err == nil:
 			s.warnings = append(s.warnings, enforced(r.Warnings)...)
@@ -164,6 +199,10 @@ func enforced(warnings []string) []string {
 // rootless engines and containers in containers often lack some controllers.
 func (s *spec) unlimited(info system.Info) bool {
 	r, dropped := &s.host.Resources, []string{}
+	if all := int64(info.NCPU) * 1e9; all > 0 && r.NanoCPUs > all {
+		r.NanoCPUs = all // which is no less than what was asked for
+		return true
+	}
 	if !info.MemoryLimit && r.Memory > 0 {
 		r.Memory, r.MemorySwap = 0, 0
 		dropped = append(dropped, "memory")
@@ -186,7 +225,7 @@ func (s *spec) unlimited(info system.Info) bool {
 // engine cannot set is tried once more without.
 func (s *spec) start(ctx context.Context, e *engine, progress func(string)) (link, *guest.Guest, error) {
 	l, g, err := s.startOnce(ctx, e, progress)
-	if err == nil || !strings.Contains(err.Error(), "cgroup") && !strings.Contains(err.Error(), "controller") {
+	if err == nil || !ofLimit(err) {
 		return l, g, err
 	}
 	info, infoErr := e.Info(ctx)
@@ -194,6 +233,13 @@ func (s *spec) start(ctx context.Context, e *engine, progress func(string)) (lin
 		return l, g, err
 	}
 	return s.startOnce(ctx, e, progress)
+}
+
+// ofLimit tells whether the engine refuses a container for one of its limits.
+func ofLimit(err error) bool {
+	return slices.ContainsFunc([]string{"cgroup", "controller", "Range of CPUs"}, func(word string) bool {
+		return strings.Contains(err.Error(), word)
+	})
 }
 
 // startOnce returns a nil link unless the container has run.

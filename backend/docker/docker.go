@@ -110,9 +110,7 @@ func (c Config) open(ctx context.Context, e *engine) (*Backend, error) {
 	}
 	var meet *meeting
 	if e.local {
-		if meet, err = newMeeting(c.Env["TMPDIR"]); err != nil {
-			return nil, err
-		}
+		meet = newMeeting(c.Env["TMPDIR"])
 	}
 	var made *spec
 	b, err := c.boot(ctx, e, func(python string) (link, *guest.Guest, error) {

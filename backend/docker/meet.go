@@ -12,6 +12,7 @@ import (
 
 	"github.com/hermes-exec/hermes-exec/internal/guest"
 	"github.com/hermes-exec/hermes-exec/internal/owner"
+	"github.com/hermes-exec/hermes-exec/internal/scrap"
 )
 
 // meetingDir is where the container sees the directory that it shares with the host.
@@ -36,11 +37,26 @@ type meeting struct {
 
 var errUnproved = errors.New("not proved")
 
-// newMeeting makes the directory on the host.
-func newMeeting(temp string) (*meeting, error) {
-	if temp == "" || len(temp) > maxTemp {
-		temp = "/tmp"
+// newMeeting makes the directory on the host, in the first temporary directory that takes it. Where none
+// does there is no meeting, which says why.
+func newMeeting(temp string) *meeting {
+	var errs []error
+	for _, dir := range []string{temp, "/tmp"} {
+		if dir == "" || len(dir) > maxTemp {
+			continue
+		}
+		m, err := meetIn(dir)
+		if err == nil {
+			return m
+		}
+		errs = append(errs, err)
 	}
+	m := &meeting{}
+	m.refused(errors.Join(errs...))
+	return m
+}
+
+func meetIn(temp string) (*meeting, error) {
 	parent, err := os.MkdirTemp(temp, "hermes_sandbox_")
 	if err != nil {
 		return nil, err
@@ -52,15 +68,23 @@ func newMeeting(temp string) (*meeting, error) {
 	return m, nil
 }
 
+// remove removes it, whatever the container has made of it. The mark of its owner goes last, so that prune
+// finds what stays.
 func (m *meeting) remove() error {
-	if m == nil {
+	if m == nil || m.parent == "" {
 		return nil
+	}
+	if err := scrap.Remove(m.host); err != nil {
+		return err
 	}
 	return os.RemoveAll(m.parent)
 }
 
 // refused says why there is none after all.
 func (m *meeting) refused(err error) { m.why = err.Error() }
+
+// mountable tells whether there is a directory to try.
+func (m *meeting) mountable() bool { return m != nil && m.host != "" }
 
 // usable tells whether calls can travel there.
 func (m *meeting) usable() bool { return m != nil && m.why == "" }
