@@ -27,7 +27,7 @@ test: $(GOTESTSUM) ## run every test that this machine can, and name those it ca
 	.ci/python-tests
 	$(GOTESTSUM) --format pkgname-and-test-fails -- -race -timeout 20m ./...
 
-e2e: $(GOTESTSUM) ## run the tests that need real environments; HERMES_E2E=docker makes a missing one a failure
+e2e: $(GOTESTSUM) ## run the tests that need real environments; HERMES_E2E=docker,ssh makes a missing one a failure
 	$(GOTESTSUM) --format pkgname-and-test-fails -- -race -timeout 20m ./e2e/...
 
 bench: build ## measure against floors in the same run; BENCH_JSON=FILE adds a JSON line a row
