@@ -19,9 +19,10 @@ const maxNoise = 1 << 16
 
 // Argv is the command that the interpreter is started with. It carries nothing else: everything
 // comes on stdin. It holds no newline, backslash, exclamation mark, dollar sign or backquote, so that
-// every login shell passes it on unharmed when it stands in single quotes.
+// every login shell passes it on unharmed when it stands in single quotes. Who gets nothing for a minute
+// ends: a container that was restarted waits for a host that does not know of it.
 func Argv(interpreter string) []string {
-	return []string{interpreter, "-I", "-S", "-c", "import sys;exec(sys.stdin.buffer.raw.readline())"}
+	return []string{interpreter, "-I", "-S", "-c", "import sys,_signal;_signal.alarm(60);exec(sys.stdin.buffer.raw.readline())"}
 }
 
 // ErrNoGreeting means that what was started ended without a word of the agent's.

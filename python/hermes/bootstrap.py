@@ -34,6 +34,9 @@ def boot(name: str, size: int, lease: float, library: str) -> None:
         raise
     finally:
         sys.path.remove(library)
+    import _signal  # type: ignore[import]
+
+    _signal.alarm(0)  # set on the command line, for who hears of no host
     agent.main(_GREETING, temp, scratch, library, lease)
 
 
