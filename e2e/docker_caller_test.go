@@ -44,6 +44,15 @@ func (c *caller) become(t *testing.T, uid, gid int) {
 	if os.Geteuid() != 0 {
 		testenv.Missing(t, "root", "only root can be somebody else")
 	}
+	path, err := command()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir := filepath.Dir(path); dir != "/"; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err != nil || info.Mode()&0o001 == 0 {
+			testenv.Missing(t, "root", "nobody else can run the program, for "+dir+" is closed to others")
+		}
+	}
 	c.uid, c.gid = uint32(uid), uint32(gid)
 	for _, dir := range []string{c.env["HOME"], c.dir} {
 		if err := os.Chown(dir, uid, gid); err != nil {
