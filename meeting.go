@@ -17,6 +17,15 @@ import (
 // errTransport says that tool calls cannot travel, or do no longer.
 var errTransport = errors.New("no way for tool calls")
 
+// cutOff is why tool calls cannot travel any more. An environment that is gone takes the script along,
+// which tells of it in the same words.
+func cutOff(err error) error {
+	if gone := (*backend.GoneError)(nil); errors.As(err, &gone) {
+		return gone
+	}
+	return fmt.Errorf("%w: %w", errTransport, err)
+}
+
 // transports are those to try, in order of cost.
 func transports(s config.Settings, info backend.Info, log *slog.Logger) []transport.Transport {
 	o := transport.Options{MaxLine: int(s.MaxLine), Log: log}

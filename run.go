@@ -3,7 +3,6 @@ package hermes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -128,7 +127,7 @@ func (r *run) serve(ctx context.Context, cancel context.CancelCauseFunc) error {
 	serving.Go(func() {
 		// Only a broken link ends this before the end of the run does.
 		if err := r.meeting.Serve(ctx, d); err != nil && errors.Is(err, backend.ErrUnavailable) {
-			cancel(fmt.Errorf("%w: %w", errTransport, err))
+			cancel(cutOff(err))
 		}
 	})
 	executor := kernel.OneShot(e.backend, kernel.Process{Staging: r.staging, Env: vars, Grace: e.options.Settings.KillGrace})

@@ -97,7 +97,7 @@ func (w *world) meet(ctx context.Context) (err error) {
 	}, kernel.OneShot(w.env.backend, process))
 	w.serving.Go(func() {
 		if err := w.meeting.Serve(w.gone, w.calls); err != nil {
-			w.lose(fmt.Errorf("%w: %w", errTransport, err))
+			w.lose(cutOff(err))
 		}
 	})
 	return nil

@@ -42,6 +42,16 @@ func (e *Error) Error() string { return e.Backend + ": " + e.Op + ": " + e.Err.E
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// GoneError is the end of an environment, with its reason: ErrUnavailable. All that the end meets tells the
+// same one.
+type GoneError struct{ Reason error }
+
+// Error tells the reason.
+func (e *GoneError) Error() string { return ErrUnavailable.Error() + ": " + e.Reason.Error() }
+
+// Unwrap returns ErrUnavailable and the reason.
+func (e *GoneError) Unwrap() []error { return []error{ErrUnavailable, e.Reason} }
+
 // ExitError is how a process ended that did not end with status 0.
 type ExitError struct {
 	Code      int    // the exit status; −Signal when a signal ended it

@@ -162,7 +162,7 @@ func (g *Guest) Err() error { return g.failed() }
 // Abandon gives up an agent that does not answer: everybody who waits for it is told, and the link is
 // let go.
 func (g *Guest) Abandon() {
-	_ = g.fail(fmt.Errorf("%w: the guest agent does not answer", backend.ErrUnavailable))
+	_ = g.fail(&backend.GoneError{Reason: errors.New("the guest agent does not answer")})
 }
 
 // Done is closed when the link is over.
@@ -215,7 +215,7 @@ func (g *Guest) write() {
 		select {
 		case frame := <-g.frames:
 			if _, err := g.link.Write(frame); err != nil {
-				_ = g.fail(fmt.Errorf("%w: write to the guest agent: %w", backend.ErrUnavailable, err))
+				_ = g.fail(&backend.GoneError{Reason: fmt.Errorf("write to the guest agent: %w", err)})
 				return
 			}
 			g.buffers.put(frame)
@@ -302,7 +302,7 @@ func (g *Guest) read(r *bufio.Reader) {
 		if !errors.Is(err, errProtocol) && !errors.Is(err, fields.ErrShort) {
 			err = fmt.Errorf("the guest agent is gone: %w", err)
 		}
-		_ = g.fail(fmt.Errorf("%w: %w", backend.ErrUnavailable, err))
+		_ = g.fail(&backend.GoneError{Reason: err})
 		_, _ = io.Copy(io.Discard, r)
 		return
 	}

@@ -20,7 +20,7 @@ func (g *Guest) ping() {
 	defer every.Stop()
 	for missed := 0; ; missed++ {
 		if missed > 2 {
-			_ = g.fail(fmt.Errorf("%w: no answer from the guest agent for %v", backend.ErrUnavailable, g.opt.Lease/2))
+			_ = g.fail(&backend.GoneError{Reason: fmt.Errorf("no answer from the guest agent for %v", g.opt.Lease/2)})
 			return
 		}
 		// The ping goes out beside the wait for its answer: a frozen link may block the write.
