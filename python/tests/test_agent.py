@@ -5,9 +5,10 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import support
-from _hermes_exec import frames
+from _hermes_exec import facts, frames
 
 
 class AgentTest(unittest.TestCase):
@@ -33,6 +34,29 @@ class AgentTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as home:
             for env, none in (({"HOME": home}, "0"), ({}, "1"), ({"HOME": __file__}, "1"), ({"HOME": home + "/gone"}, "1")):
                 self.assertEqual(frames.text(self.host(env=env).hello, "no_home"), none, env)
+
+    @unittest.skipUnless(sys.platform.startswith("linux"), "elsewhere nothing tells which program runs")
+    def test_hello_tells_of_an_interpreter_that_can_be_executed(self):
+        folder, name = os.path.split(sys.executable)
+        with tempfile.TemporaryDirectory() as broken:
+            with open(os.path.join(broken, name), "w") as f:
+                f.write("#!/none\n")
+            os.chmod(f.name, 0o755)
+            path = broken + os.pathsep + folder
+            self.assertEqual(frames.text(self.host(python=name, env={"PATH": path}).hello, "python"), sys.executable)
+
+    @unittest.skipUnless(sys.platform.startswith("linux"), "elsewhere nothing tells which program runs")
+    def test_the_name_of_the_interpreter_may_be_that_of_a_program_that_leads_to_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            wrapper = os.path.join(folder, "python3")
+            leads = "#!/bin/sh\nexec '%s' \"$@\"\n" % sys.executable
+            with mock.patch.object(sys, "executable", wrapper):
+                for line, want in ((leads, wrapper), ("#!/none\n", os.readlink("/proc/self/exe"))):
+                    with open(wrapper, "w") as f:
+                        f.write(line)
+                    os.chmod(wrapper, 0o755)
+                    with mock.patch.dict(os.environ, {"PATH": folder}):
+                        self.assertEqual(facts._executable(), want)
 
     def test_dial_says_its_data_and_hangs_up(self):
         host = self.host()
