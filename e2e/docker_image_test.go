@@ -75,6 +75,67 @@ func TestDockerImagesWithoutPython(t *testing.T) {
 	})
 }
 
+// TestDockerPrograms has programs in the place of Python that are none.
+func TestDockerPrograms(t *testing.T) {
+	e := engine(t)
+	id := e.Container(t, e.Image)
+	for program, said := range map[string]string{
+		"/bin/false":  "/bin/false: it ended before it greeted; ",
+		"/bin/sh":     "Illegal option",
+		"/bin/cat":    "cat --help",
+		"/bin/echo":   "before it greeted: -I -S -c",
+		"/etc/passwd": "ermission denied",
+	} {
+		for flag, place := range map[string]string{"--image": e.Image, "--container": id} {
+			t.Run(flag+" "+program, func(t *testing.T) {
+				t.Parallel()
+				newCaller(t, e).script(t, "print(1)", flag, place, "--python", program).
+					complains(t, 127, "no usable Python 3 in "+strings.TrimPrefix(flag, "--")+" "+place+": "+program+": ", said)
+			})
+		}
+	}
+}
+
+// TestDockerBrokenPython has a python3 first on PATH that nothing can execute.
+func TestDockerBrokenPython(t *testing.T) {
+	e := engine(t)
+	id := e.Container(t, e.Image)
+	const broken = "echo '#!/none' > /usr/local/bin/python3 && chmod 755 /usr/local/bin/python3"
+	e.Docker(t, "exec", "--user", "0", id, "sh", "-c", broken)
+	image := "hermes-exec/test:broken-python"
+	e.Docker(t, "commit", "--change", "ENTRYPOINT []", id, image)
+	t.Cleanup(func() { e.Docker(t, "rmi", image) })
+	const code = "import sys, subprocess; print(sys.executable, subprocess.check_output([sys.executable, '-c', 'print(1)']))"
+	t.Run("in an image", func(t *testing.T) {
+		t.Parallel()
+		newCaller(t, e).script(t, code, "--image", image).prints(t, "/usr/bin/python3 b'1\\n'\n")
+	})
+	t.Run("in a container", func(t *testing.T) {
+		t.Parallel()
+		newCaller(t, e).script(t, code, "--container", id).prints(t, "/usr/bin/python b'1\\n'\n")
+	})
+	t.Run("by its path", func(t *testing.T) {
+		t.Parallel()
+		newCaller(t, e).script(t, code, "--image", image, "--python", "/usr/local/bin/python3").
+			complains(t, 127, "/usr/local/bin/python3: not found")
+	})
+}
+
+// TestDockerUnknownUser is told by the engine, which starts nothing then.
+func TestDockerUnknownUser(t *testing.T) {
+	e := engine(t)
+	id := e.Container(t, e.Image)
+	for user, said := range map[string]string{"ghost": "unable to find user ghost", "0:ghosts": "unable to find group ghosts"} {
+		for flag, place := range map[string]string{"--image": e.Image, "--container": id} {
+			t.Run(flag+" "+user, func(t *testing.T) {
+				t.Parallel()
+				newCaller(t, e).script(t, "print(1)", flag, place, "--user", user).
+					complains(t, 125, "open "+strings.TrimPrefix(flag, "--")+" "+place+": engine at "+e.Endpoint+": ", said)
+			})
+		}
+	}
+}
+
 // TestDockerPull fetches images that the engine does not have.
 func TestDockerPull(t *testing.T) {
 	e := engine(t)

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"path"
@@ -145,10 +146,14 @@ func (c Config) join(ctx context.Context, e *engine) (*Backend, error) {
 			return nil, nil, err // not p: a nil *execProcess is no nil link
 		}
 		g, err := guest.Open(ctx, p, c.agent(p))
-		if err == nil {
-			p.pid.Store(int64(g.PID()))
+		if err != nil {
+			if refused := p.refused(ctx, err); refused != nil {
+				return nil, nil, refused
+			}
+			return p, nil, err
 		}
-		return p, g, err
+		p.pid.Store(int64(g.PID()))
+		return p, g, nil
 	})
 	if err != nil {
 		return nil, err
@@ -166,6 +171,9 @@ func (b *Backend) enter(ctx context.Context, c Config) (*Backend, error) {
 	case dir == "" && c.MountCwd:
 		dir = workspace
 	case dir == "":
+		if err := b.enterOwn(ctx, c); err != nil {
+			return nil, errors.Join(err, b.Close())
+		}
 		return b, nil
 	case !path.IsAbs(dir):
 		dir = path.Join(b.info.Dir, dir)
@@ -175,6 +183,17 @@ func (b *Backend) enter(ctx context.Context, c Config) (*Backend, error) {
 	}
 	b.info.Dir = dir
 	return b, nil
+}
+
+// enterOwn enters the directory that the image names, or the scratch where the user may not be in that.
+func (b *Backend) enterOwn(ctx context.Context, c Config) error {
+	err := b.Enter(ctx, b.info.Dir)
+	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	b.info.Warnings = append(b.info.Warnings, fmt.Sprintf("the working directory of %s cannot be used, scripts run in the scratch: %v", c.target(), err))
+	b.info.Dir = b.info.Scratch
+	return b.Enter(ctx, b.info.Dir)
 }
 
 // interpreters are those to try.
@@ -208,16 +227,32 @@ func (c Config) boot(ctx context.Context, e *engine, start func(python string) (
 		backend.ErrNoPython, c.target(), strings.Join(tried, "; "))
 }
 
-// unfit tells whether an agent did not start because of the interpreter: there is none, or it is too
-// old. A program that cannot be executed ends a container's init, or an exec, with the status of a shell.
+// unfit tells whether an agent did not start because of the interpreter: there is none, it is too old, or
+// it is no Python. What ends with status 0 and without a word may have lost its connection.
 func unfit(ctx context.Context, err error, l link) bool {
 	if refused := (*guest.RefusedError)(nil); errors.As(err, &refused) {
 		return !refused.Environment()
 	}
 	if l == nil {
-		return missing(err)
+		return inexecutable(err)
 	}
-	return errors.Is(err, guest.ErrNoGreeting) && (foreign(err) || slices.Contains([]int{126, 127}, l.exitStatus(ctx)))
+	if !errors.Is(err, guest.ErrNoGreeting) || errors.Is(err, backend.ErrExhausted) {
+		return false
+	}
+	status := l.exitStatus(ctx)
+	return foreign(err) || status > 0 && !endedByOthers(status) || status == 0 && guest.Printed(err) != ""
+}
+
+// endedByOthers tells whether a status is that of what was killed, by somebody or for want of memory, or
+// stopped, or waited in vain for its host.
+func endedByOthers(status int) bool {
+	const alarm = 14
+	return slices.Contains([]int{killed, 128 + int(backend.Terminate), 128 + alarm}, status)
+}
+
+// inexecutable tells whether the engine could start nothing because of the program.
+func inexecutable(err error) bool {
+	return missing(err) || foreign(err) || strings.Contains(err.Error(), `exec: "`)
 }
 
 // missing tells whether the engine could not start a container for want of the program in it.
@@ -236,13 +271,13 @@ func plainly(err error) string {
 	if refused := (*guest.RefusedError)(nil); errors.As(err, &refused) {
 		return refused.Reason
 	}
-	if missing(err) || strings.Contains(err.Error(), "No such file or directory") {
+	if missing(err) || strings.HasSuffix(err.Error(), " failed: No such file or directory") { // as the container's init says it
 		return "not found"
 	}
 	if foreign(err) {
 		return "made for machines of another architecture"
 	}
-	return err.Error()
+	return strings.TrimPrefix(err.Error(), "start the guest agent: ")
 }
 
 // Info describes the container.

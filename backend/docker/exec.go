@@ -127,6 +127,19 @@ func (p *execProcess) exitStatus(ctx context.Context) int {
 	return r.ExitCode
 }
 
+// refused is what the engine said when it did not start the interpreter, for a reason that any other would
+// meet too: that there is no such user, for example. It writes that where the agent would write.
+func (p *execProcess) refused(ctx context.Context, err error) error {
+	ctx, cancel := context.WithTimeout(ctx, execWait)
+	defer cancel()
+	r, failed := p.engine.ContainerExecInspect(ctx, p.id)
+	said := guest.Printed(err)
+	if failed != nil || r.Running || r.Pid != 0 || r.ExitCode == 0 || said == "" || inexecutable(err) {
+		return nil
+	}
+	return p.engine.explain(errors.New(said))
+}
+
 // Close makes sure that the agent is gone. One that did not end with its stdin is killed from inside: an
 // engine has no other way to end what it executed.
 func (p *execProcess) Close() error {

@@ -3,6 +3,7 @@ package guest
 import (
 	"errors"
 	"io/fs"
+	"strings"
 	"syscall"
 
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -21,6 +22,12 @@ func failure(payload []byte) error {
 		return err
 	}
 	return &remoteError{op: f.Text("op"), errno: f.Text("errno"), message: f.Text("message")}
+}
+
+// Printed is the last line of what was printed in place of a greeting, "" if nothing was.
+func Printed(err error) string {
+	_, said, _ := strings.Cut(err.Error(), ErrNoGreeting.Error()+": ")
+	return said
 }
 
 func (e *remoteError) Error() string {

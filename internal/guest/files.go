@@ -3,10 +3,10 @@ package guest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path"
+	"strings"
 
 	"github.com/hermes-exec/hermes-exec/internal/fields"
 )
@@ -137,12 +137,12 @@ func (g *Guest) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 }
 
 // Enter makes dir, an absolute path, the working directory. It is called before anything else is. What
-// is no directory is fs.ErrNotExist or fs.ErrInvalid.
+// is no directory is fs.ErrNotExist or fs.ErrInvalid, what may not be entered fs.ErrPermission.
 func (g *Guest) Enter(ctx context.Context, dir string) error {
-	f, err := g.Get(ctx, dir)
+	f, err := g.Get(ctx, strings.TrimSuffix(dir, "/")+"/.") // which only who may enter it can find
 	if err == nil {
 		_ = f.Close()
-		return g.wrap("enter "+dir, fmt.Errorf("%w: it is no directory", fs.ErrInvalid))
+		return g.wrap("enter "+dir, fs.ErrInvalid)
 	}
 	if remote := (*remoteError)(nil); errors.As(err, &remote) && remote.errno == "EISDIR" {
 		g.info.Dir = dir
