@@ -77,6 +77,7 @@ func TestFileText(t *testing.T) {
 		{"a list of lists", "terminal:\n  env_passthrough: [[A]]\n", ":2: terminal.env_passthrough: line 2: want a list of plain values"},
 		{"a mapping for a list", "terminal:\n  env_passthrough: {A: 1}\n", ":2: terminal.env_passthrough: want a list"},
 		{"a list for a text", "terminal:\n  docker_image: [a]\n", ":2: terminal.docker_image: want a single value"},
+		{"an image without a name", "terminal:\n  docker_image: ' '\n", ":2: terminal.docker_image: want the name of an image"},
 		{"a list in a mapping", "terminal:\n  docker_env: {A: [1]}\n", ":2: terminal.docker_env: line 2: A: want a single value"},
 		{"a secret where an assignment belongs", "terminal:\n  docker_env: [oops-a-secret]\n", ":2: terminal.docker_env: item 1 is not NAME=value"},
 		{"execute_code", "tools:\n  execute_code: {command: [x]}\n", ":2:3: tools: execute_code cannot be called from a script"},

@@ -13,7 +13,7 @@ func dockerKeys() []key {
 		scalar(key{
 			name: "terminal.docker_image", flag: "image", want: "image", example: "ghcr.io/me/lab:2",
 			help: "what containers are made from",
-		}, plain, text, func(s *Settings) *string { return &s.Docker.Image }),
+		}, imageName, text, func(s *Settings) *string { return &s.Docker.Image }),
 		scalar(key{
 			flag: "container", want: "name or id", example: "web-1",
 			help: "a running container to enter; it is never removed",
@@ -77,6 +77,14 @@ func memoryKey() key {
 		return file(s, v)
 	}
 	return k
+}
+
+// imageName reads what an image is called. The engine knows what can be a name.
+func imageName(text string) (string, error) {
+	if text == "" {
+		return "", errors.New("want the name of an image")
+	}
+	return plain(text)
 }
 
 // network reads a network's name. A switch, which older configurations have, means bridge or none.
