@@ -169,9 +169,11 @@ for code in ["x = 1", "print(x)"]:
     subprocess.run(["hermes-exec", "run", "--session", "s"], input=code, text=True, check=True)
 `)
 	const warning = "hermes-exec: warning: the session server was started inside of a run and ends with that"
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "1\n") || strings.Count(string(out), warning) != 2 {
-		t.Errorf("%v: %s", err, out)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil || string(out) != "1\n" || strings.Count(stderr.String(), warning) != 2 {
+		t.Errorf("%v: %s: %s", err, out, &stderr)
 	}
 	r := s.run("print('x' in globals())")
 	if r.Output != "False\n" || r.Kernel.Reason != hermes.LostServer || strings.Contains(r.Warning, "inside of a run") {

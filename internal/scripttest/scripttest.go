@@ -199,16 +199,20 @@ func (c *collector) add(t *testing.T, name string, env *hermes.Env, r *hermes.Re
 	c.results[name] = unrandom(text)
 }
 
-// unrandom replaces the random part of staging directories.
+// unrandom replaces the random part of staging directories, and the temporary directory that they are in.
 func unrandom(text string) string {
 	const prefix = "hermes_sandbox_"
 	var b strings.Builder
 	for {
 		before, after, found := strings.Cut(text, prefix)
-		b.WriteString(before)
 		if !found {
+			b.WriteString(before)
 			return b.String()
 		}
+		if strings.HasSuffix(before, "/") && len(before) > 1 {
+			before = before[:strings.LastIndexAny(before, " ('\"")+1]
+		}
+		b.WriteString(before)
 		b.WriteString("STAGING")
 		text = strings.TrimLeft(after, "abcdefghijklmnopqrstuvwxyz0123456789")
 	}
