@@ -130,7 +130,7 @@ func TestDockerConnectionStaysOpen(t *testing.T) {
 		id := u.Container(t, u.Image)
 		c := u.start(t, steady, "--container", id)
 		c.until(t, "more\nmore\n")
-		u.Docker(t, "exec", id, "pkill", "-KILL", "-o", "-f", "import sys")
+		u.Docker(t, "exec", id, "pkill", "-KILL", "-o", "-f", "stdin.buffer.raw.readline")
 		lostScript(t, c.wait(t))
 	})
 }

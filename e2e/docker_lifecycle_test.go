@@ -268,7 +268,7 @@ func TestDockerContainerIsSwept(t *testing.T) {
 		"restarted": func(u *user, t *testing.T, id string) { u.Docker(t, "restart", "--time", "0", id) },
 		"killed": func(u *user, t *testing.T, id string) {
 			for _, signal := range []string{"-STOP", "-KILL"} { // with the supervisors, none before the other
-				u.Docker(t, "exec", id, "pkill", signal, "-f", "import sys;exec")
+				u.Docker(t, "exec", id, "pkill", signal, "-f", "stdin.buffer.raw.readline")
 			}
 		},
 	} {
