@@ -51,10 +51,11 @@ func runLimited(t *testing.T, kind string, limit int) (*hermes.Result, int) {
 	if err := errors.Join(os.Mkdir(home, 0o700), os.Chown(home, int(uid), int(uid)), os.Chmod(filepath.Dir(home), 0o755)); err != nil {
 		t.Fatal(err)
 	}
+	python, prlimit := testenv.Python(t), testenv.Require(t, "prlimit") // now: at its end a test can ask for nothing
 	limited := func(limit int, args ...string) *exec.Cmd {
-		cmd := exec.Command(testenv.Require(t, "prlimit"), append([]string{fmt.Sprintf("--nproc=%d", limit), "--", "./hermes-exec"}, args...)...)
+		cmd := exec.Command(prlimit, append([]string{fmt.Sprintf("--nproc=%d", limit), "--", "./hermes-exec"}, args...)...)
 		cmd.Dir = filepath.Dir(home)
-		cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + home, "HERMES_EXEC_PYTHON=" + testenv.Python(t)}
+		cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + home, "HERMES_EXEC_PYTHON=" + python}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
 		return cmd
 	}
