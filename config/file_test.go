@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
 // from loads a configuration of this text.
@@ -212,7 +214,7 @@ func TestFileSafety(t *testing.T) {
 		in := input(t)
 		in.File = write(t, "tools: {mine: {command: x}}\n")
 		if err := os.Chown(in.File, 12345, -1); err != nil {
-			t.Skip("only root can give files away:", err)
+			testenv.Missing(t, "root", "only root can give files away: "+err.Error())
 		}
 		if _, err := Load(in); !errors.Is(err, ErrUnsafe) {
 			t.Errorf("error %v", err)

@@ -13,10 +13,10 @@ func TestVolumes(t *testing.T) {
 		"/srv:/data:rw":      {Type: mount.TypeBind, Source: "/srv", Target: "/data"},
 		"~:/data":            {Type: mount.TypeBind, Source: "/home/me", Target: "/data"},
 		"~/x:/data":          {Type: mount.TypeBind, Source: "/home/me/x", Target: "/data"},
-		".:/data":            {Type: mount.TypeBind, Source: "/work", Target: "/data"},
-		"..:/data":           {Type: mount.TypeBind, Source: "/", Target: "/data"},
-		"./x:/data":          {Type: mount.TypeBind, Source: "/work/x", Target: "/data"},
-		"x/y:/data":          {Type: mount.TypeBind, Source: "/work/x/y", Target: "/data"},
+		".:/data":            {Type: mount.TypeBind, Source: "/home/me/app", Target: "/data"},
+		"..:/data":           {Type: mount.TypeBind, Source: "/home/me", Target: "/data"},
+		"./x:/data":          {Type: mount.TypeBind, Source: "/home/me/app/x", Target: "/data"},
+		"x/y:/data":          {Type: mount.TypeBind, Source: "/home/me/app/x/y", Target: "/data"},
 		"cache:/data":        {Type: mount.TypeVolume, Source: "cache", Target: "/data"},
 		".cache:/data:ro":    {Type: mount.TypeVolume, Source: ".cache", Target: "/data", ReadOnly: true},
 		"v:/data":            {Type: mount.TypeVolume, Source: "v", Target: "/data"},
@@ -24,12 +24,12 @@ func TestVolumes(t *testing.T) {
 		`C:/srv:/data:ro`:    {Type: mount.TypeBind, Source: `C:/srv`, Target: "/data", ReadOnly: true},
 		"/a dir with é:/x y": {Type: mount.TypeBind, Source: "/a dir with é", Target: "/x y"},
 	} {
-		got, err := parseVolume(text, "/work", "/home/me")
+		got, err := parseVolume(text, "/home/me/app", "/home/me")
 		if err != nil || got != want {
 			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
 		}
 	}
-	if _, err := parseVolume("~/x:/data", "/work", ""); err == nil || err.Error() != "there is no home directory that ~ could be" {
+	if _, err := parseVolume("~/x:/data", "/home/me/app", ""); err == nil || err.Error() != "there is no home directory that ~ could be" {
 		t.Errorf("without a home: %v", err)
 	}
 	for text, want := range map[string]string{
@@ -40,7 +40,7 @@ func TestVolumes(t *testing.T) {
 		"/srv:":             `"" is no absolute path`,
 		"/srv:/data:readon": `unknown option "readon": there are ro and rw`,
 	} {
-		if _, err := parseVolume(text, "/work", "/home/me"); err == nil || err.Error() != want {
+		if _, err := parseVolume(text, "/home/me/app", "/home/me"); err == nil || err.Error() != want {
 			t.Errorf("%s: %v; want %s", text, err, want)
 		}
 	}

@@ -4,13 +4,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/hermes-exec/hermes-exec/internal/owner"
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
 // fake is an engine with an image that has a label, and no other.
@@ -40,13 +40,10 @@ func fake(t *testing.T, label string) *engine {
 // What proves that an owner is dead depends on the way to the engine, too: who is far away may have this
 // machine's name.
 func TestCondition(t *testing.T) {
-	child := exec.Command("true")
-	if err := child.Run(); err != nil {
-		t.Skip(err)
-	}
+	dead := testenv.DeadPID(t)
 	mark := func(change func(*owner.Mark)) string {
 		m := owner.Self()
-		m.PID = child.Process.Pid
+		m.PID = dead
 		change(&m)
 		return m.String()
 	}

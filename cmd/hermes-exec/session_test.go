@@ -206,7 +206,7 @@ func TestLongHome(t *testing.T) {
 // Another user of the same HERMES_HOME has a server of his own.
 func TestTwoUsers(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("another user is needed: this test runs as root")
+		testenv.Missing(t, "root", "only root can be another user")
 	}
 	setpriv := testenv.Require(t, "setpriv")
 	s := newShell(t)
@@ -232,7 +232,7 @@ func TestTwoUsers(t *testing.T) {
 		return cmd
 	}
 	if as("version").Run() != nil {
-		t.Skip("the other user cannot run the program where it lies")
+		testenv.Missing(t, "root", "the other user cannot run the program where it lies")
 	}
 	cmd := as("run", "--session", "s", "--output", "json")
 	cmd.Stdin = strings.NewReader("import os; print(os.getuid(), 'x' in globals())")

@@ -3,12 +3,13 @@ package sshclient
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
 // home makes a home directory with a configuration and what it includes.
@@ -61,7 +62,6 @@ func TestResolve(t *testing.T) {
 	dir := home(t, map[string]string{
 		"config": table, "conf.d/a.conf": "Host included\n  Port 77\n  Include more\n", "more": "Host included\n  User inner\n",
 	})
-	program := Options{Env: map[string]string{"PATH": os.Getenv("PATH")}}.program()
 	for _, name := range []string{"gpu1", "gpu9", "plain", "proxied", "jumpless", "included", "unknown.example"} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Host: name, Env: map[string]string{"HOME": dir, "USER": "caller", "SSH_AUTH_SOCK": "/run/agent"}}
@@ -73,10 +73,7 @@ func TestResolve(t *testing.T) {
 				t.Errorf("without a PATH it is read by %s", ours.Source)
 			}
 			check(t, name, dir, ours)
-			if program == "" {
-				t.Skip("ssh is not installed: there is nothing to compare with")
-			}
-			o.Env["PATH"] = filepath.Dir(program)
+			o.Env["PATH"] = filepath.Dir(testenv.Require(t, "ssh")) // what there is to compare with
 			theirs, err := Resolve(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
@@ -162,10 +159,7 @@ func TestResolveRefuses(t *testing.T) {
 
 // TestMatch: what only OpenSSH knows is read by it.
 func TestMatch(t *testing.T) {
-	path, err := exec.LookPath("ssh")
-	if err != nil {
-		t.Skip("ssh is not installed")
-	}
+	path := testenv.Require(t, "ssh")
 	dir := home(t, map[string]string{"config": "Match host h exec true\n  Port 3\n"})
 	h, err := Resolve(t.Context(), Options{Host: "h", User: "u", Env: map[string]string{"HOME": dir, "PATH": filepath.Dir(path)}})
 	if err != nil || h.String() != "u@h:3" {

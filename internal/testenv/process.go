@@ -17,7 +17,7 @@ import (
 func NoProcesses(t testing.TB, marker string) {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
-		t.Skipf("processes cannot be listed: %v", err)
+		Missing(t, "proc", "processes cannot be listed: "+err.Error())
 	}
 	var left []string
 	defer func() {
