@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -122,6 +123,19 @@ func (c *call) wait(t *testing.T) ended {
 	}
 	e.Result = *c.result
 	return e
+}
+
+// interrupt ends the call as one Ctrl-C does, and looks at what it says of that.
+func (c *call) interrupt(t *testing.T) {
+	t.Helper()
+	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	r := c.wait(t)
+	r.failed(t, 130, hermes.KindInterrupted)
+	if !strings.HasSuffix(r.Output, "[execution interrupted]") || r.Warning != "" {
+		t.Errorf("output %q, warning %q", r.Output, r.Warning)
+	}
 }
 
 // must fails the test unless the script ended well with this output.

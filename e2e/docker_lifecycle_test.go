@@ -200,14 +200,7 @@ func TestDockerContainerEndsWithItsOwner(t *testing.T) {
 		u := newUser(t)
 		c := u.start(t, steady)
 		c.until(t, "more\n")
-		if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
-		r := c.wait(t)
-		r.failed(t, 130, hermes.KindInterrupted)
-		if !strings.HasSuffix(r.Output, "[execution interrupted]") || r.Warning != "" {
-			t.Errorf("output %q, warning %q", r.Output, r.Warning)
-		}
+		c.interrupt(t)
 	})
 	t.Run("two interrupts", func(t *testing.T) {
 		t.Parallel()

@@ -256,14 +256,7 @@ time.sleep(600)
 		v := newVisitor(t)
 		c := v.start(t, workers)
 		c.until(t, "begun\n")
-		if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
-		r := c.wait(t)
-		r.failed(t, 130, hermes.KindInterrupted)
-		if !strings.HasSuffix(r.Output, "[execution interrupted]") || r.Warning != "" {
-			t.Errorf("output %q, warning %q", r.Output, r.Warning)
-		}
+		c.interrupt(t)
 		v.gone(t)
 	})
 	t.Run("a timeout", func(t *testing.T) {
