@@ -99,6 +99,14 @@ func (c *caller) run(t *testing.T, stdin string, args ...string) outcome {
 	return outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
+// endSessions ends the caller's sessions, and waits for their server: it uses the caller's directory to its
+// own end.
+func (c *caller) endSessions(t *testing.T) {
+	t.Helper()
+	c.run(t, "", "session", "end", "--all").prints(t, "")
+	testenv.NoProcesses(t, c.env["HERMES_HOME"])
+}
+
 // script runs a script in a container.
 func (c *caller) script(t *testing.T, code string, flags ...string) outcome {
 	t.Helper()

@@ -244,7 +244,7 @@ func TestDockerVolumes(t *testing.T) {
 func TestDockerSessionDirectory(t *testing.T) {
 	e := engine(t)
 	c := newCaller(t, e)
-	defer c.run(t, "", "session", "end", "--all")
+	defer c.endSessions(t)
 	const code = "kept = globals().get('kept', 0) + 1; print(kept, open('in').read())"
 	for _, call := range []struct {
 		dir, flag, want string

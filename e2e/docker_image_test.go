@@ -170,7 +170,7 @@ func TestDockerPull(t *testing.T) {
 					t.Errorf("%v %v: %q has %q", test.vars, test.flags, out, unwanted)
 				}
 			}
-			c.run(t, "", "session", "end", "--all")
+			c.endSessions(t)
 			e.Docker(t, "rmi", r.name("lab"))
 		}
 		unpull(t, e, r.name("lab"))

@@ -43,7 +43,7 @@ func TestDockerOverSSH(t *testing.T) {
 			c.script(t, code, "--image", e.Image).prints(t, "there and back\n")
 			c.script(t, "x = 'kept'", "--image", e.Image, "--session", "far").prints(t, "")
 			c.script(t, "print(x)", "--image", e.Image, "--session", "far").prints(t, "kept\n")
-			c.run(t, "", "session", "end", "--all")
+			c.endSessions(t)
 		})
 	}
 }
