@@ -26,7 +26,11 @@ def begin(status: int, at_last: Callable[[], None]) -> None:
     """Writes out files, after which the interpreter may end by itself. If that is too much for the
     time there is, at_last is called and the process ends with this status."""
 
+    begun = _thread.allocate_lock()
+    begun.acquire()
+
     def watch() -> None:
+        begun.release()
         sleep(_PATIENCE)
         try:
             at_last()
@@ -39,6 +43,7 @@ def begin(status: int, at_last: Callable[[], None]) -> None:
         _flush_files()
         at_last()
         _exit(status)
+    begun.acquire()  # CPython may crash if it ends while a thread of its own begins
     _flush_files()
 
 

@@ -576,10 +576,14 @@ class _Pool:
             self.threads += more
         self.jobs.put(job)
         if more:
-            _thread.start_new_thread(self.work, ())
+            begun = _thread.allocate_lock()
+            begun.acquire()
+            _thread.start_new_thread(self.work, (begun.release,))
+            begun.acquire()  # CPython may crash if it ends while a thread of its own begins
 
-    def work(self):
-        # type: () -> None
+    def work(self, begin):
+        # type: (Callable[[], None]) -> None
+        begin()
         while True:
             self.jobs.get().run()
             with self.lock:
