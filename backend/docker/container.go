@@ -285,18 +285,35 @@ func (e *engine) remove(ctx context.Context, id string) error {
 	return fmt.Errorf("remove container %.12s: %w", id, e.explain(err))
 }
 
+// askAgain is how long one question after the end of a container waits. Engines forget one that is asked in
+// the very moment of the removal (seen with 20.10, whose State.SetRemovalError wakes only those that wait
+// already); asked again, they know no such container.
+const askAgain = time.Second
+
 // awaitRemoval waits until a container is gone that removes itself.
 func (e *engine) awaitRemoval(id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), removeWait)
+	defer cancel()
+	for {
+		err := e.removed(ctx, id)
+		switch {
+		case err == nil || errdefs.IsNotFound(err):
+			return nil
+		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
+			return fmt.Errorf("wait for the removal of container %.12s: %w", id, e.explain(err))
+		}
+	}
+}
+
+// removed asks once for the removal of a container.
+func (e *engine) removed(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()
 	removed, failed := e.ContainerWait(ctx, id, container.WaitConditionRemoved)
 	select {
 	case <-removed:
 		return nil
 	case err := <-failed:
-		if errdefs.IsNotFound(err) {
-			return nil
-		}
-		return fmt.Errorf("wait for the removal of container %.12s: %w", id, e.explain(err))
+		return err
 	}
 }
