@@ -126,7 +126,7 @@ func (a *app) examine(ctx context.Context, loaded *config.Loaded) *report {
 	chosen := a.try(ctx, loaded)
 	r.addRun(chosen, a.found(s, chosen))
 	for _, name := range []string{"uds", "tcp", "file"} {
-		if ctx.Err() != nil || hopeless(chosen.result) {
+		if ctx.Err() != nil || chosen.hopeless() {
 			break
 		}
 		only := *loaded
@@ -134,11 +134,6 @@ func (a *app) examine(ctx context.Context, loaded *config.Loaded) *report {
 		r.addTransport(name, a.try(ctx, &only), chosen, s.Transport)
 	}
 	return r
-}
-
-// hopeless reports whether no transport can help.
-func hopeless(r *hermes.Result) bool {
-	return r.ErrorKind == hermes.KindPython || r.ErrorKind == hermes.KindUsage
 }
 
 // addTools lists the enabled tools.
@@ -170,6 +165,19 @@ type trial struct {
 	facts  facts
 	result *hermes.Result
 	err    error
+}
+
+// hopeless reports whether no transport can help: there is no environment that one could lead out of. Each
+// trial would wait for the same, and tell it once more.
+func (t trial) hopeless() bool {
+	switch t.result.ErrorKind {
+	case hermes.KindPython, hermes.KindUsage:
+		return true
+	case hermes.KindBackend, hermes.KindOOM, hermes.KindPolicy:
+		return t.info.Name == "" // it was not opened
+	case hermes.KindScript, hermes.KindTimeout, hermes.KindInterrupted, hermes.KindSignal, hermes.KindTransport:
+	}
+	return false
 }
 
 // try runs the probe with these settings.

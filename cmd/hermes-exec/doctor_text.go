@@ -30,6 +30,9 @@ func (r *report) print(out io.Writer) error {
 	for _, t := range r.Transports {
 		line("transport "+t.Name, "%s", t)
 	}
+	if len(r.Transports) == 0 && r.Error != "" {
+		line("transport", "none was tried, for the environment cannot be used: see error")
+	}
 	l := r.Limits
 	line("limits", "%gs, %d tool calls (%d at once)", l.Timeout, l.MaxToolCalls, l.MaxParallel)
 	line("", "stdout %d bytes, stderr %d, spill file %d, one call %d", l.MaxStdout, l.MaxStderr, l.MaxSpill, l.MaxLine)
