@@ -99,12 +99,52 @@ func list(k key, split string, field func(*Settings) *[]string) key {
 	return k
 }
 
-// table makes the functions of a key with named values. A listing tells the names alone.
+// variables makes the functions of a key that names variables.
+func variables(k key, field func(*Settings) *[]string) key {
+	return checked(list(k, ",", field), func(s *Settings) error {
+		for _, name := range *field(s) {
+			if name, _, set := strings.Cut(name, "="); set {
+				return fmt.Errorf("%q gives a variable a value: want its name alone", name+"="+masked)
+			}
+			if err := variableName(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// variableName refuses what is the name of no variable.
+func variableName(name string) error {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r == '=' || unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return fmt.Errorf("%q is no name of a variable", name)
+	}
+	return nil
+}
+
+// checked makes a key refuse what check finds wrong with the settings once they have its value.
+func checked(k key, check func(*Settings) error) key {
+	read := k.apply
+	k.apply = func(s *Settings, v value) error {
+		if err := read(s, v); err != nil {
+			return err
+		}
+		return check(s)
+	}
+	return k
+}
+
+// table makes the functions of a key with variables and their values. A listing tells the names alone.
 func table(k key, field func(*Settings) *map[string]string) key {
 	k.apply = func(s *Settings, v value) error {
 		m, err := v.table()
 		if err != nil {
 			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			if err := variableName(name); err != nil {
+				return err
+			}
 		}
 		*field(s) = m
 		return nil
@@ -266,10 +306,10 @@ func placeKeys() []key {
 			help: "the working directory; it has to exist",
 		}, plain, text, func(s *Settings) *string { return &s.Cwd }),
 		cwdKey(),
-		list(key{
+		variables(key{
 			name: "terminal.env_passthrough", want: "list of names", example: "[TENOR_API_KEY]", adds: true, command: true,
 			help: "variables that scripts get although the filter drops them",
-		}, ",", func(s *Settings) *[]string { return &s.EnvPassthrough }),
+		}, func(s *Settings) *[]string { return &s.EnvPassthrough }),
 		envKey(),
 		skillKey(),
 	}
@@ -330,8 +370,8 @@ func addEnv(s *Settings, item string) error {
 	switch {
 	case name == "":
 		return fmt.Errorf("%q has no name before =: want NAME or NAME=value", "="+masked)
-	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
-		return fmt.Errorf("%q is no name of a variable: want NAME or NAME=value", name)
+	case variableName(name) != nil:
+		return fmt.Errorf("%w: want NAME or NAME=value", variableName(name))
 	case strings.ContainsRune(text, 0):
 		return fmt.Errorf("the value of %s holds a NUL", name)
 	case !set:

@@ -30,10 +30,10 @@ func dockerKeys() []key {
 			name: "terminal.docker_env", want: "mapping", example: "{MODE: fast}",
 			help: "variables that containers get; listings show the names",
 		}, func(s *Settings) *map[string]string { return &s.Docker.Env }),
-		list(key{
+		variables(key{
 			name: "terminal.docker_forward_env", want: "list of names", example: "[HTTP_PROXY]", command: true,
 			help: "variables of this machine that containers get",
-		}, ",", func(s *Settings) *[]string { return &s.Docker.ForwardEnv }),
+		}, func(s *Settings) *[]string { return &s.Docker.ForwardEnv }),
 		scalar(key{
 			name: "terminal.docker_network", flag: "network", want: "`none`, `bridge` or a name", example: "bridge",
 			help: "the network of containers",
