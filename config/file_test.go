@@ -86,6 +86,12 @@ func TestFileText(t *testing.T) {
 		{"a sentence where a name belongs", "terminal:\n  env_passthrough: [A B]\n", `:2: terminal.env_passthrough: "A B" is no name of a variable`},
 		{"a variable without a name", "terminal:\n  docker_env: {'': x}\n", `:2: terminal.docker_env: "" is no name of a variable`},
 		{"a variable of an odd name", "terminal:\n  ssh_env: {'A=b': x}\n", `:2: terminal.ssh_env: "A=b" is no name of a variable`},
+		{"volumes", "terminal:\n  docker_volumes: [x, '/a:b']\n", `:2: terminal.docker_volumes: "x": want HOST:CONTAINER or HOST:CONTAINER:ro; "/a:b": "b" is no absolute path`},
+		{
+			"a volume where the caller's directory is to be", "terminal:\n  backend: docker\n  docker_volumes: ['/a:/workspace']\n  docker_mount_cwd_to_workspace: true\n",
+			`:4: terminal.docker_mount_cwd_to_workspace: /workspace is where a volume (file `,
+		},
+		{"a volume there without it", "terminal:\n  docker_volumes: ['/a:/workspace']\n  docker_mount_cwd_to_workspace: true\n", ""},
 		{"execute_code", "tools:\n  execute_code: {command: [x]}\n", ":2:3: tools: execute_code cannot be called from a script"},
 		{"delegate_task", "tools:\n  delegate_task:\n", ":2:3: tools: delegate_task cannot be called from a script"},
 		{"a circle", "tools:\n  mine: &a [*a]\n", ":2:9: tools: mine:"},

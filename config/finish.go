@@ -7,6 +7,10 @@ import (
 	"strings"
 	"time"
 	_ "time/tzdata" // Windows and small images have no zone files
+
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/hermes-exec/hermes-exec/internal/volume"
 )
 
 // finish checks and completes what depends on several keys.
@@ -14,6 +18,7 @@ func (l *loader) finish() {
 	s := &l.loaded.Settings
 	l.backend(s)
 	l.misplaced(s)
+	l.workspace(s)
 	l.host(s)
 	l.cwd(s)
 	l.timezone(s)
@@ -46,6 +51,23 @@ func (l *loader) misplaced(s *Settings) {
 			l.mistake(k, "flag --"+k.flag, "", fmt.Errorf("it is for the backend %s, and this is %s: add --backend %[1]s", k.backend, s.Backend))
 		case s.Docker.Container != "" && k.backend == "docker" && k.flag != "container" && k.flag != "user":
 			l.mistake(k, "flag --"+k.flag, "", errors.New("it is for a container that is made, and --container enters one that is there: leave out either"))
+		}
+	}
+}
+
+// workspace refuses a second mount where the caller's directory is to be.
+func (l *loader) workspace(s *Settings) {
+	if s.Backend != "docker" || s.Docker.Container != "" || !s.Docker.MountCwd {
+		return
+	}
+	volumes, _ := volume.ParseAll(s.Docker.Volumes) // mistakes were told already
+	for _, v := range volumes {
+		if v.Target == volume.Workspace {
+			const key = "terminal.docker_mount_cwd_to_workspace"
+			l.errs = multierror.Append(l.errs, &ValueError{
+				Key: key, Value: "true", Origin: l.loaded.Origin(key),
+				Err: fmt.Errorf("%s is where a volume (%s) is mounted already", volume.Workspace, l.loaded.Origin("terminal.docker_volumes")),
+			})
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"net"
 	"strconv"
 	"strings"
+
+	"github.com/hermes-exec/hermes-exec/internal/volume"
 )
 
 func dockerKeys() []key {
@@ -18,10 +20,7 @@ func dockerKeys() []key {
 			flag: "container", want: "name or id", example: "web-1",
 			help: "a running container to enter; it is never removed",
 		}, plain, text, func(s *Settings) *string { return &s.Docker.Container }),
-		list(key{
-			name: "terminal.docker_volumes", flag: "volume", want: "list of `HOST:CONTAINER[:ro]`", example: "[\"/data:/data:ro\"]",
-			help: "mounts; the flag is repeated and replaces the file's list",
-		}, "", func(s *Settings) *[]string { return &s.Docker.Volumes }),
+		volumesKey(),
 		scalar(key{
 			name: "terminal.docker_mount_cwd_to_workspace", flag: "mount-cwd", want: "`true` or `false`", example: "true",
 			help: "mounts the caller's directory at /workspace",
@@ -56,6 +55,18 @@ func dockerKeys() []key {
 			help: "processes in a container",
 		}, size(1, 1, 1<<22), byteCount, func(s *Settings) *int64 { return &s.Docker.PidsLimit }),
 	}
+}
+
+// volumesKey is what is mounted.
+func volumesKey() key {
+	k := list(key{
+		name: "terminal.docker_volumes", flag: "volume", want: "list of `HOST:CONTAINER[:ro]`", example: "[\"/data:/data:ro\"]",
+		help: "mounts; the flag is repeated and replaces the file's list",
+	}, "", func(s *Settings) *[]string { return &s.Docker.Volumes })
+	return checked(k, func(s *Settings) error {
+		_, err := volume.ParseAll(s.Docker.Volumes)
+		return err
+	})
 }
 
 // minMemory is the least that Docker gives a container.

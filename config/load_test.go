@@ -204,7 +204,7 @@ func TestAllMistakes(t *testing.T) {
 	in := input(t)
 	in.File = file
 	in.Environ["HERMES_EXEC_MODE"] = "loose"
-	in.Flags = flags("memory", "x")
+	in.Flags = flags("memory", "x", "volume", "x")
 	_, err := Load(in)
 	if err == nil {
 		t.Fatal("no error")
@@ -216,6 +216,7 @@ func TestAllMistakes(t *testing.T) {
 		file + ":6: web.brave_api_key: want a single value",
 		`environment HERMES_EXEC_MODE: "loose" is not known`,
 		`flag --memory: "x" is not a size`,
+		`flag --volume: "x": want HOST:CONTAINER`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in:\n%v", want, err)

@@ -229,9 +229,10 @@ func TestDockerVolumes(t *testing.T) {
 		}
 	})
 	for flag, want := range map[string]string{
-		".:/data:readonly": `volume ".:/data:readonly": unknown option "readonly": there are ro and rw`,
-		".:data":           `volume ".:data": "data" is no absolute path`,
-		"/data":            `volume "/data": want HOST:CONTAINER`,
+		".:/data:readonly":   `flag --volume: ".:/data:readonly": unknown option "readonly": there are ro and rw`,
+		".:data":             `flag --volume: ".:data": "data" is no absolute path`,
+		"/data":              `flag --volume: "/data": want HOST:CONTAINER`,
+		".:/run/hermes-exec": `flag --volume: ".:/run/hermes-exec": /run/hermes-exec is where hermes-exec itself and the container meet`,
 	} {
 		t.Run("a slip: "+flag, func(t *testing.T) {
 			t.Parallel()

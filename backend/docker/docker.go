@@ -22,6 +22,7 @@ import (
 	"github.com/hermes-exec/hermes-exec/internal/closing"
 	"github.com/hermes-exec/hermes-exec/internal/guest"
 	"github.com/hermes-exec/hermes-exec/internal/sshclient"
+	"github.com/hermes-exec/hermes-exec/internal/volume"
 )
 
 // lease is how long a container outlives an engine or a host that is silent: one that is paused, or
@@ -169,7 +170,7 @@ func (b *Backend) enter(ctx context.Context, c Config) (*Backend, error) {
 	case c.Strict:
 		dir = b.info.Scratch
 	case dir == "" && c.MountCwd:
-		dir = workspace
+		dir = volume.Workspace
 	case dir == "":
 		if err := b.enterOwn(ctx, c); err != nil {
 			return nil, errors.Join(err, b.Close())

@@ -13,10 +13,11 @@ import (
 	"github.com/hermes-exec/hermes-exec/internal/guest"
 	"github.com/hermes-exec/hermes-exec/internal/owner"
 	"github.com/hermes-exec/hermes-exec/internal/scrap"
+	"github.com/hermes-exec/hermes-exec/internal/volume"
 )
 
 // meetingDir is where the container sees the directory that it shares with the host.
-const meetingDir = "/run/hermes-exec"
+const meetingDir = volume.Meeting
 
 // maxTemp leaves room in the path of a Unix socket, in bytes: the limit is 104 on macOS.
 const maxTemp = 60
