@@ -1,5 +1,3 @@
-//go:build unix
-
 package local
 
 import (
@@ -10,14 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
-// Put writes a file by temporary name and rename.
-func (b *Backend) Put(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error {
-	err := b.Err()
+// put writes a file by temporary name and rename.
+func (g *ground) put(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error {
+	err := g.alive()
 	if err == nil {
-		err = put(b.abs(name), &opReader{ctx, b, r}, mode.Perm())
+		err = put(g.abs(name), &opReader{ctx, g, r}, mode.Perm())
 	}
 	if err != nil {
 		return wrap("put "+name, bare(err))
@@ -81,26 +78,16 @@ func resolve(name string) (target string, old fs.FileInfo, err error) {
 		return "", nil, fmt.Errorf("%w: it is no regular file", fs.ErrInvalid)
 	}
 	// The rename would replace a file that may not be written: the mode is the user's word.
-	if err := syscall.Access(target, 2); err != nil {
+	if err := mayWrite(target, old); err != nil {
 		return "", nil, err
 	}
 	return target, old, nil
 }
 
-// own gives the new file the owner and mode that the old one had.
-func own(f *os.File, old fs.FileInfo, mode fs.FileMode) error {
-	if old != nil {
-		if st, ok := old.Sys().(*syscall.Stat_t); ok && (int(st.Uid) != os.Geteuid() || int(st.Gid) != os.Getegid()) {
-			_ = f.Chown(int(st.Uid), int(st.Gid)) // only root may; the content is what was asked for
-		}
-	}
-	return f.Chmod(mode)
-}
-
 // opReader ends a copy when its context or the environment does.
 type opReader struct {
 	ctx context.Context //nolint:containedctx // an io.Reader has no other place for it
-	b   *Backend
+	g   *ground
 	r   io.Reader
 }
 
@@ -108,19 +95,19 @@ func (o *opReader) Read(p []byte) (int, error) {
 	if o.ctx.Err() != nil {
 		return 0, context.Cause(o.ctx)
 	}
-	if err := o.b.Err(); err != nil {
+	if err := o.g.alive(); err != nil {
 		return 0, err
 	}
 	return o.r.Read(p)
 }
 
-// Get opens a regular file.
-func (b *Backend) Get(ctx context.Context, name string) (io.ReadCloser, error) {
-	err := b.Err()
+// get opens a regular file.
+func (g *ground) get(ctx context.Context, name string) (io.ReadCloser, error) {
+	err := g.alive()
 	if err == nil {
 		var f *os.File
-		if f, err = get(b.abs(name)); err == nil {
-			return &file{opReader{ctx, b, f}, f}, nil
+		if f, err = get(g.abs(name)); err == nil {
+			return &file{opReader{ctx, g, f}, f}, nil
 		}
 	}
 	return nil, wrap("get "+name, bare(err))
@@ -132,7 +119,7 @@ func get(name string) (*os.File, error) {
 		return nil, err
 	}
 	// It may be another one by now, which must not block at least.
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	f, err := os.OpenFile(name, os.O_RDONLY|neverBlock, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -163,11 +150,11 @@ type file struct {
 
 func (f *file) Close() error { return f.f.Close() }
 
-func (b *Backend) abs(name string) string {
+func (g *ground) abs(name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
-	return filepath.Join(b.info.Dir, name)
+	return filepath.Join(g.info.Dir, name)
 }
 
 // bare takes off a PathError, whose operation and name the wrapping repeats.

@@ -12,15 +12,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"net"
 	"net/url"
 	"os"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/hermes-exec/hermes-exec/backend"
-	"github.com/hermes-exec/hermes-exec/internal/closing"
 	"github.com/hermes-exec/hermes-exec/internal/guest"
 	"github.com/hermes-exec/hermes-exec/internal/marked"
 )
@@ -30,8 +30,7 @@ var _ backend.Backend = (*Backend)(nil)
 // Backend is the opened local environment.
 type Backend struct {
 	*guest.Guest
-	info      backend.Info
-	opened    closing.Set
+	ground
 	pipeCount atomic.Int64
 	swept     chan struct{} // closed when the agent is gone, and what it has left too
 }
@@ -55,36 +54,14 @@ func Opener(env map[string]string, dir string) backend.Opener {
 
 // Open starts the agent with the first interpreter that is able to carry it.
 func Open(ctx context.Context, cfg Config) (*Backend, error) {
-	if cfg.Dir == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			return nil, wrap("open", err)
-		}
-		cfg.Dir = dir
-	}
-	if err := usable(cfg.Dir); err != nil {
-		return nil, wrap("open", fmt.Errorf("%w: %w", backend.ErrDir, err))
+	if err := cfg.settle(); err != nil {
+		return nil, wrap("open", err)
 	}
 	list, err := candidates(cfg)
 	if err != nil {
 		return nil, wrap("open", err)
 	}
 	return tryAll(ctx, cfg, list)
-}
-
-// usable tells why dir cannot be a working directory.
-func usable(dir string) error {
-	info, err := os.Stat(dir)
-	switch {
-	case err != nil:
-		return err
-	case !info.IsDir():
-		return fmt.Errorf("%s is no directory", dir)
-	}
-	if err := unix.Access(dir, unix.X_OK); err != nil {
-		return fmt.Errorf("%s: %w", dir, err)
-	}
-	return nil
 }
 
 func tryAll(ctx context.Context, cfg Config, list []candidate) (*Backend, error) {
@@ -131,10 +108,11 @@ func startWithin(ctx context.Context, candidates int, cfg Config, python string)
 }
 
 func newBackend(a *agent, cfg Config, passedOver []string) *Backend {
-	b := &Backend{Guest: a.Guest, info: a.Info(), swept: make(chan struct{})}
+	b := &Backend{Guest: a.Guest, swept: make(chan struct{})}
+	b.ground = ground{info: a.Info(), alive: a.Err, socketPath: a.NewSocketPath}
 	b.info.Env = cfg.Env
 	b.info.SameHost = true
-	b.info.NoHome = !writable(cfg.Env["HOME"])
+	b.info.NoHome = !takesFiles(cfg.Env["HOME"])
 	b.info.Dir = cfg.Dir
 	if cfg.Strict {
 		b.info.Dir = b.info.Scratch
@@ -146,11 +124,28 @@ func newBackend(a *agent, cfg Config, passedOver []string) *Backend {
 	return b
 }
 
-// writable tells whether files can be made in dir.
-func writable(dir string) bool { return dir != "" && unix.Access(dir, unix.W_OK|unix.X_OK) == nil }
-
 // Info describes the environment.
 func (b *Backend) Info() backend.Info { return b.info }
+
+// Put writes a file by temporary name and rename.
+func (b *Backend) Put(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error {
+	return b.put(ctx, name, r, mode)
+}
+
+// Get opens a regular file.
+func (b *Backend) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	return b.get(ctx, name)
+}
+
+// Listen opens a socket of this machine's own and dials it once.
+func (b *Backend) Listen(ctx context.Context, network, address string) (net.Listener, error) {
+	return b.listen(ctx, network, address)
+}
+
+// Share makes a directory.
+func (b *Backend) Share(ctx context.Context, dir string) (backend.Share, error) {
+	return b.share(ctx, dir)
+}
 
 // sweep ends what is left of an environment whose agent was killed, as soon as it is: user code may
 // have killed a supervisor too, and then nobody else is left whose descendants they are.
@@ -172,8 +167,4 @@ func (b *Backend) Close() error {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
 	return err
-}
-
-func wrap(op string, err error) error {
-	return &backend.Error{Backend: "local", Op: op, Err: err}
 }

@@ -1,5 +1,3 @@
-//go:build unix
-
 package local
 
 import (
@@ -13,17 +11,17 @@ import (
 	"github.com/hermes-exec/hermes-exec/backend"
 )
 
-// Listen opens a socket of this machine's own and dials it once.
-func (b *Backend) Listen(ctx context.Context, network, address string) (net.Listener, error) {
+// listen opens a socket of this machine's own and dials it once.
+func (g *ground) listen(ctx context.Context, network, address string) (net.Listener, error) {
 	op := fmt.Sprintf("listen on %s %s", network, address)
-	if err := b.Err(); err != nil {
+	if err := g.alive(); err != nil {
 		return nil, wrap(op, err)
 	}
 	switch {
-	case network != "unix" && network != "tcp":
+	case network != "tcp" && (network != "unix" || g.socketPath == nil):
 		return nil, wrap(op, errors.ErrUnsupported)
 	case address == "" && network == "unix":
-		address = b.NewSocketPath()
+		address = g.socketPath()
 	case address == "":
 		address = "127.0.0.1:0"
 	}
@@ -34,7 +32,7 @@ func (b *Backend) Listen(ctx context.Context, network, address string) (net.List
 	if err := prove(ctx, l); err != nil {
 		return nil, wrap(op, errors.Join(err, l.Close()))
 	}
-	ours, err := b.opened.Listener(l)
+	ours, err := g.opened.Listener(l)
 	if err != nil {
 		return nil, wrap(op, err)
 	}
@@ -68,22 +66,22 @@ func prove(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// share is a plain directory: both sides are on the same machine.
-type share struct {
+// shared is a plain directory: both sides are on the same machine.
+type shared struct {
 	dir    string
 	root   *os.Root
 	remove func() error
 }
 
-// Share makes a directory.
-func (b *Backend) Share(_ context.Context, dir string) (backend.Share, error) {
-	err := b.Err()
+// share makes a directory.
+func (g *ground) share(_ context.Context, dir string) (backend.Share, error) {
+	err := g.alive()
 	switch {
 	case err != nil:
 	case dir == "":
-		dir = b.info.Scratch
+		dir = g.info.Scratch
 	default:
-		dir = b.abs(dir)
+		dir = g.abs(dir)
 		err = os.MkdirAll(dir, 0o700)
 	}
 	if err != nil {
@@ -93,7 +91,7 @@ func (b *Backend) Share(_ context.Context, dir string) (backend.Share, error) {
 	if err != nil {
 		return nil, wrap("share "+dir, err)
 	}
-	s := &share{dir: path}
+	s := &shared{dir: path}
 	if s.root, err = os.OpenRoot(path); err == nil {
 		err = errors.Join(s.root.Mkdir("in", 0o700), s.root.Mkdir("out", 0o700))
 	}
@@ -101,16 +99,16 @@ func (b *Backend) Share(_ context.Context, dir string) (backend.Share, error) {
 		return nil, wrap("share "+dir, errors.Join(err, os.RemoveAll(path)))
 	}
 	s.remove = sync.OnceValue(func() error {
-		b.opened.Remove(s)
+		g.opened.Remove(s)
 		return errors.Join(s.root.Close(), os.RemoveAll(path))
 	})
-	if err := b.opened.Add(s); err != nil {
+	if err := g.opened.Add(s); err != nil {
 		return nil, wrap("share "+dir, err)
 	}
 	return s, nil
 }
 
-func (s *share) HostDir() string  { return s.dir }
-func (s *share) Root() *os.Root   { return s.root }
-func (s *share) GuestDir() string { return s.dir }
-func (s *share) Close() error     { return s.remove() }
+func (s *shared) HostDir() string  { return s.dir }
+func (s *shared) Root() *os.Root   { return s.root }
+func (s *shared) GuestDir() string { return s.dir }
+func (s *shared) Close() error     { return s.remove() }
