@@ -16,6 +16,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -127,8 +128,7 @@ func (c Config) open(ctx context.Context, e *engine) (*Backend, error) {
 	b.info.NoNetwork, b.info.Memory = made.host.NetworkMode.IsNone(), made.host.Memory
 	_, b.info.TempInMemory = made.host.Tmpfs[b.info.Temp]
 	b.meeting = meet
-	meet.prove(ctx, b.Guest)
-	return b.enter(ctx, c)
+	return b.entered(ctx, c)
 }
 
 // warned is an error with what may be its cause: that an image is made for other machines, for example.
@@ -159,12 +159,24 @@ func (c Config) join(ctx context.Context, e *engine) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.enter(ctx, c)
+	return b.entered(ctx, c)
+}
+
+// entered finds out what the container can do, and enters it. An error closes b.
+func (b *Backend) entered(ctx context.Context, c Config) (*Backend, error) {
+	var proving sync.WaitGroup
+	proving.Go(func() { b.meeting.prove(ctx, b.Guest) })
+	err := b.enter(ctx, c)
+	proving.Wait()
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	b.info.Notes = append(b.info.Notes, c.target()+" at "+b.engine.host, b.meeting.note())
+	return b, nil
 }
 
 // enter makes the directory that was asked for the working directory: the image's own is it already.
-func (b *Backend) enter(ctx context.Context, c Config) (*Backend, error) {
-	b.info.Notes = append(b.info.Notes, c.target()+" at "+b.engine.host, b.meeting.note())
+func (b *Backend) enter(ctx context.Context, c Config) error {
 	dir := c.Dir
 	switch {
 	case c.Strict:
@@ -172,18 +184,15 @@ func (b *Backend) enter(ctx context.Context, c Config) (*Backend, error) {
 	case dir == "" && c.MountCwd:
 		dir = volume.Workspace
 	case dir == "":
-		if err := b.enterOwn(ctx, c); err != nil {
-			return nil, errors.Join(err, b.Close())
-		}
-		return b, nil
+		return b.enterOwn(ctx, c)
 	case !path.IsAbs(dir):
 		dir = path.Join(b.info.Dir, dir)
 	}
 	if err := b.Enter(ctx, dir); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: %w", backend.ErrDir, err), b.Close())
+		return fmt.Errorf("%w: %w", backend.ErrDir, err)
 	}
 	b.info.Dir = dir
-	return b, nil
+	return nil
 }
 
 // enterOwn enters the directory that the image names, or the scratch where the user may not be in that.

@@ -34,6 +34,7 @@ type meeting struct {
 	host   string // below it; the container's
 	why    string // why it does not work; "" once it does
 	count  atomic.Int64
+	proof  atomic.Pointer[listener] // what proved it, for the first who wants one
 }
 
 var errUnproved = errors.New("not proved")
@@ -75,6 +76,9 @@ func (m *meeting) remove() error {
 	if m == nil || m.parent == "" {
 		return nil
 	}
+	if l := m.proof.Swap(nil); l != nil {
+		_ = l.Close()
+	}
 	if err := scrap.Remove(m.host); err != nil {
 		return err
 	}
@@ -108,16 +112,16 @@ func (m *meeting) prove(ctx context.Context, g *guest.Guest) {
 		return
 	}
 	err := m.give(g, m.host)
+	var l *listener
 	if err == nil {
-		var l *listener
-		if l, err = m.listen(ctx, g); err == nil {
-			err = l.Close()
-		}
+		l, err = m.listen(ctx, g)
 	}
-	m.why = ""
 	if err != nil {
 		m.refused(err)
+		return
 	}
+	m.proof.Store(l)
+	m.why = ""
 }
 
 // give makes the container's user the owner of a file that is still ours.
@@ -131,6 +135,9 @@ func (m *meeting) give(g *guest.Guest, name string) error {
 
 // listen opens a socket of the host's that the container has dialled.
 func (m *meeting) listen(ctx context.Context, g *guest.Guest) (*listener, error) {
+	if l := m.proof.Swap(nil); l != nil {
+		return l, nil
+	}
 	name := fmt.Sprintf("s%d.sock", m.count.Add(1))
 	ours := filepath.Join(m.parent, name)
 	raw, err := (&net.ListenConfig{}).Listen(ctx, "unix", ours)
