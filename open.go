@@ -151,6 +151,9 @@ func passedOver(dir config.Dir) string {
 // Info returns facts about the environment.
 func (e *Env) Info() backend.Info { return e.backend.Info() }
 
+// Examine finds out what else there is to know of the environment, as Info().Notes has it.
+func (e *Env) Examine(ctx context.Context) []string { return e.backend.Examine(ctx) }
+
 // Tools returns the tools that scripts get.
 func (e *Env) Tools() *tool.Registry { return e.tools }
 

@@ -31,6 +31,10 @@ type Backend interface {
 	// Info returns facts that were gathered when the environment was opened. It never blocks.
 	Info() Info
 
+	// Examine finds out, by trying it, what nobody needed to know so far, and tells it as Info().Notes
+	// are told: doctor asks. Nothing depends on it.
+	Examine(ctx context.Context) []string
+
 	// Put writes a file: whole or not at all, never visible half written. Parent directories are
 	// made (0700). An existing file is replaced and a symlink is followed; mode is what the file
 	// has afterwards, and mode 0 means that of the file it replaces, else 0600. A relative name is

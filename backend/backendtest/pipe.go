@@ -19,6 +19,7 @@ type PipeConfig struct {
 	Env    map[string]string           // its environment, which Info().Env then tells
 	Lease  time.Duration               // 0: none
 	Wrap   func(guest.Link) guest.Link // puts something between host and agent; nil: nothing
+	Aside  func() guest.Aside          // another way for large files; nil: none
 }
 
 // Pipe opens an environment that is reached through the agent's stdio alone: a process of this
@@ -40,7 +41,7 @@ func Pipe(ctx context.Context, cfg PipeConfig) (*guest.Guest, error) {
 	if cfg.Wrap != nil {
 		link = cfg.Wrap(link)
 	}
-	opt := guest.Options{Name: "pipe", Target: cfg.Python, Lease: cfg.Lease, Diagnose: l.Said}
+	opt := guest.Options{Name: "pipe", Target: cfg.Python, Lease: cfg.Lease, Aside: cfg.Aside, Diagnose: l.Said}
 	return guest.Open(ctx, link, opt)
 }
 

@@ -35,6 +35,7 @@ var _ backend.Backend = (*Backend)(nil)
 type Backend struct {
 	*guest.Guest
 	link    *link
+	side    *sideway
 	info    backend.Info
 	forward string // why sockets are not forwarded; "" when they are
 	opened  closing.Set
@@ -106,10 +107,13 @@ func (c Config) boot(ctx context.Context, pool *sshclient.Pool, o sshclient.Opti
 			return nil, err
 		}
 		target := l.Conn.Host.String()
-		g, err := guest.Open(ctx, l, guest.Options{Name: "ssh", Target: target, Lease: lease, Diagnose: l.said})
+		side := &sideway{beside: l.Channel}
+		g, err := guest.Open(ctx, l, guest.Options{
+			Name: "ssh", Target: target, Lease: lease, Aside: side.way, Diagnose: l.said,
+		})
 		if err == nil {
 			l.pid.Store(int64(g.PID()))
-			return &Backend{Guest: g, link: l, info: g.Info()}, nil
+			return &Backend{Guest: g, link: l, side: side, info: g.Info()}, nil
 		}
 		if ctx.Err() != nil || !unfit(err, l) {
 			return nil, err
@@ -204,9 +208,19 @@ const maxLogin = 1 << 16
 // Info describes the host.
 func (b *Backend) Info() backend.Info { return b.info }
 
+// Examine tells whether large files go over SFTP.
+func (b *Backend) Examine(ctx context.Context) []string {
+	if err := b.side.known(ctx); err != nil {
+		return []string{"files of any size go through the guest agent: " + err.Error()}
+	}
+	return []string{"large files go over SFTP"}
+}
+
 // Close ends everything there and lets go of the connection.
 func (b *Backend) Close() error {
-	return errors.Join(b.opened.Close(), b.Guest.Close())
+	err := b.opened.Close()
+	b.side.Close()
+	return errors.Join(err, b.Guest.Close())
 }
 
 func wrap(op string, err error) error {

@@ -123,15 +123,17 @@ func (a *app) examine(ctx context.Context, loaded *config.Loaded) *report {
 		r.Config = &loaded.File
 	}
 	r.addTools(s)
-	chosen := a.try(ctx, loaded)
+	examined := []string{}
+	chosen := a.try(ctx, loaded, func(ctx context.Context, env *hermes.Env) { examined = env.Examine(ctx) })
 	r.addRun(chosen, a.found(s, chosen))
+	r.Notes = append(r.Notes, examined...)
 	for _, name := range []string{"uds", "tcp", "file"} {
 		if ctx.Err() != nil || chosen.hopeless() {
 			break
 		}
 		only := *loaded
 		only.Settings.Transport = name
-		r.addTransport(name, a.try(ctx, &only), chosen, s.Transport)
+		r.addTransport(name, a.try(ctx, &only, nil), chosen, s.Transport)
 	}
 	return r
 }
@@ -180,8 +182,8 @@ func (t trial) hopeless() bool {
 	return false
 }
 
-// try runs the probe with these settings.
-func (a *app) try(ctx context.Context, loaded *config.Loaded) trial {
+// try runs the probe with these settings. More, if not nil, is done with the environment afterwards.
+func (a *app) try(ctx context.Context, loaded *config.Loaded, more func(context.Context, *hermes.Env)) trial {
 	o := a.options(loaded, a.progress(false))
 	d := config.Defaults() // what the probe needs may be more than scripts are allowed
 	o.Settings.MaxToolCalls, o.Settings.MaxStdout = d.MaxToolCalls, d.MaxStdout
@@ -191,6 +193,9 @@ func (a *app) try(ctx context.Context, loaded *config.Loaded) trial {
 	err := a.withEnv(ctx, o, func(ctx context.Context, env *hermes.Env) error {
 		t.info = env.Info()
 		t.result = env.Run(ctx, hermes.Script{Code: probe})
+		if more != nil {
+			more(ctx, env)
+		}
 		return nil
 	})
 	switch {

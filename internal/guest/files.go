@@ -18,9 +18,13 @@ type transfer struct {
 	opened chan error // one value: nil at DONE
 	in     *inbox     // a GET's content
 	out    *outbox    // a PUT's
+	places chan place // where it lies, for content that goes aside
+	size   int64      // of a GET's file; valid when it is open
 }
 
-func newTransfer(g *Guest) *transfer { return &transfer{g: g, opened: make(chan error, 1)} }
+func newTransfer(g *Guest) *transfer {
+	return &transfer{g: g, opened: make(chan error, 1), places: make(chan place, 1)}
+}
 
 func (t *transfer) register(id uint32) stream {
 	t.id = id
@@ -47,7 +51,9 @@ func (t *transfer) request(ctx context.Context, k kind, payload []byte, register
 func (t *transfer) frame(k kind, _ byte, payload []byte) error {
 	switch k {
 	case kindDone:
-		t.answer(nil)
+		return t.done(payload)
+	case kindAside:
+		return t.where(payload)
 	case kindFailed:
 		t.lost(failure(payload))
 		t.g.forget(t.id)
@@ -60,6 +66,15 @@ func (t *transfer) frame(k kind, _ byte, payload []byte) error {
 		t.out.grant(payload)
 	}
 	return nil
+}
+
+func (t *transfer) done(payload []byte) error {
+	f, err := fields.Parse(payload)
+	if err == nil {
+		t.size = f.Int("size")
+		t.answer(nil)
+	}
+	return err
 }
 
 func (t *transfer) answer(err error) {
@@ -95,7 +110,7 @@ func (g *Guest) put(ctx context.Context, name string, r io.Reader, options []byt
 	}
 	stop := context.AfterFunc(ctx, func() { t.reset(context.Cause(ctx)) })
 	defer stop()
-	_, err := io.CopyBuffer(struct{ io.Writer }{t.out}, struct{ io.Reader }{r}, make([]byte, piece))
+	err := t.write(ctx, struct{ io.Reader }{r})
 	if err != nil {
 		if failed := t.failed(); failed != nil {
 			err = failed
@@ -131,7 +146,8 @@ func (g *Guest) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err := t.request(ctx, kindGet, fields.Append(nil, "path", g.abs(name)), t.register); err != nil {
 		return nil, g.wrap(op, err)
 	}
-	f := &file{reader: reader{in: t.in}, t: t, op: op}
+	f := &file{content: content{reader: reader{in: t.in}, t: t, size: t.size}, op: op}
+	f.open = func(way Aside) (AsideFile, error) { return t.readAside(ctx, way) }
 	f.stop = context.AfterFunc(ctx, func() { t.reset(context.Cause(ctx)) })
 	return f, nil
 }
@@ -153,14 +169,13 @@ func (g *Guest) Enter(ctx context.Context, dir string) error {
 
 // file is a GET under way.
 type file struct {
-	reader
-	t    *transfer
+	content
 	op   string
 	stop func() bool
 }
 
 func (f *file) Read(p []byte) (int, error) {
-	n, err := f.reader.Read(p)
+	n, err := f.content.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = f.t.g.wrap(f.op, err)
 	}
@@ -169,6 +184,9 @@ func (f *file) Read(p []byte) (int, error) {
 
 func (f *file) Close() error {
 	f.stop()
+	if f.file != nil {
+		_ = f.file.Close() // it was only read
+	}
 	if f.t.g.lookup(f.t.id) != nil {
 		f.t.reset(fs.ErrClosed)
 	}

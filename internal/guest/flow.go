@@ -92,6 +92,27 @@ func (in *inbox) end(err error) {
 	in.changed.Broadcast()
 }
 
+// reopen lets more come to an inbox whose content went aside, and gives the credit that was held back.
+func (in *inbox) reopen() {
+	in.mu.Lock()
+	if !errors.Is(in.err, errAside) {
+		in.mu.Unlock()
+		return
+	}
+	in.err = nil
+	grant := in.owed
+	in.owed = 0
+	in.mu.Unlock()
+	in.grant(grant)
+}
+
+func (in *inbox) grant(n int) {
+	if n > 0 {
+		// A link that broke tells everybody by itself.
+		_ = in.g.send(kindCredit, in.channel, in.stream, binary.BigEndian.AppendUint32(nil, uint32(n)))
+	}
+}
+
 // next waits for a piece, which the caller gives back to consumed.
 func (in *inbox) next() ([]byte, error) {
 	p, err := in.take()
@@ -130,10 +151,7 @@ func (in *inbox) consumed(p []byte) {
 		grant, in.owed = in.owed, 0
 	}
 	in.mu.Unlock()
-	if grant > 0 {
-		// A link that broke tells everybody by itself.
-		_ = in.g.send(kindCredit, in.channel, in.stream, binary.BigEndian.AppendUint32(nil, uint32(grant)))
-	}
+	in.grant(grant)
 }
 
 // mark is how much has come by now.

@@ -28,6 +28,8 @@ const (
 	kindPut     kind = 24
 	kindGet     kind = 25
 	kindDone    kind = 26
+	kindAside   kind = 27
+	kindBack    kind = 28
 	kindListen  kind = 32
 	kindAccept  kind = 33
 	kindDial    kind = 34

@@ -42,6 +42,10 @@ type Options struct {
 	// Library is where the guest library lies in the environment already; "" sends it.
 	Library string
 
+	// Aside returns another way for the content of large files, beside the link; nil: none yet, or
+	// none at all. It must not block, and is not asked as long as files are small.
+	Aside func() Aside
+
 	// Diagnose returns what the environment printed on the agent's stderr, for the error of an
 	// agent that does not greet; nil: nothing.
 	Diagnose func() string
@@ -118,6 +122,9 @@ func Open(ctx context.Context, link Link, opt Options) (*Guest, error) {
 
 // Info returns what the agent told when it was opened.
 func (g *Guest) Info() backend.Info { return g.info }
+
+// Examine has nothing to tell: all was found out at the start.
+func (g *Guest) Examine(context.Context) []string { return nil }
 
 // SocketDir is a private directory of the environment whose path leaves room for a socket's name.
 func (g *Guest) SocketDir() string { return g.sockets }

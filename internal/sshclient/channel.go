@@ -17,6 +17,7 @@ type Channel struct {
 	exited chan struct{} // closed when the command has ended, or the channel has
 	status int           // valid afterwards
 	leave  func()        // the connection
+	beside func(ctx context.Context) (*Channel, error)
 	once   sync.Once
 
 	mu      sync.Mutex
@@ -85,6 +86,28 @@ func (c *Channel) CloseWrite() error {
 		return nil
 	}
 	return c.Channel.CloseWrite()
+}
+
+// Beside opens another channel on the connection of this one, which is not closed yet, and on no other.
+func (c *Channel) Beside(ctx context.Context) (*Channel, error) { return c.beside(ctx) }
+
+// Subsystem starts a subsystem, and tells whether the host has it.
+func (c *Channel) Subsystem(ctx context.Context, name string) (bool, error) {
+	type answer struct {
+		ok  bool
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		ok, err := c.SendRequest("subsystem", true, ssh.Marshal(struct{ Name string }{name}))
+		done <- answer{ok, err}
+	}()
+	select {
+	case a := <-done:
+		return a.ok, a.err
+	case <-ctx.Done():
+		return false, context.Cause(ctx) // the request ends with the channel
+	}
 }
 
 // Exec starts a command. It does not wait for the host's word on that, which costs a round trip: a

@@ -105,6 +105,13 @@ func (p *Pool) living(s *shared) []*Conn {
 // adopt gives a channel its share of the connection.
 func (p *Pool) adopt(s *shared, key string, c *Conn, ch *Channel) *Channel {
 	ch.leave = p.use(s, key, c)
+	ch.beside = func(ctx context.Context) (*Channel, error) {
+		other, err := newChannel(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		return p.adopt(s, key, c, other), nil
+	}
 	return ch
 }
 

@@ -65,10 +65,14 @@ class Agent:
                 return
 
     def end(self) -> None:
-        """Ends every process and waits until the supervisors are gone."""
+        """Ends every process and waits until the supervisors are gone. Files that did not come to their
+        end are undone."""
         running = [s for s in self._streams.values() if isinstance(s, Process)]
         for process in running:
             process.abandon()
+        for stream in self._streams.values():
+            if not isinstance(stream, Process):
+                stream.reset()
         deadline = time.monotonic() + _END
         pause = 0.001
         while time.monotonic() < deadline:
@@ -140,6 +144,10 @@ class Agent:
             target.eof(channel)
         elif kind == frames.RESET:
             target.reset()
+        elif kind == frames.ASIDE:
+            target.aside()
+        elif kind == frames.BACK:
+            target.back(int.from_bytes(payload, "big"))
         elif kind == frames.SIGNAL and isinstance(target, Process):
             target.signal(int.from_bytes(payload, "big"))
         self._keep(stream, target)

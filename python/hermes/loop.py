@@ -93,6 +93,12 @@ class Stream:
     def credit(self, channel: int, n: int) -> None:
         pass
 
+    def aside(self) -> None:
+        """The host wants to move the content of a file by itself."""
+
+    def back(self, at: int) -> None:
+        """It goes on here, from there in the file."""
+
     def reset(self) -> None:
         """The host wants no more of it."""
 

@@ -51,6 +51,7 @@ class Put(Stream):
         if self._fd < 0:
             return
         try:
+            os.fchmod(self._fd, self._mode)
             fd, self._fd = self._fd, -1
             os.close(fd)
             os.replace(self._temp, self._path)
@@ -61,6 +62,18 @@ class Put(Stream):
         self._out.send(frames.DONE, self._stream)
         if self._placed:
             self._placed()
+
+    def aside(self) -> None:
+        if self._fd >= 0:
+            self._out.send(frames.ASIDE, self._stream, frames.encode([("path", self._temp)]))
+
+    def back(self, at: int) -> None:
+        if self._fd < 0:
+            return
+        try:
+            os.lseek(self._fd, at, os.SEEK_SET)
+        except (OSError, OverflowError):
+            self._fail(OSError(errno.EINVAL, "no such place in a file"))
 
     def reset(self) -> None:
         self.closed = True
@@ -76,7 +89,8 @@ class Put(Stream):
             raise OSError(errno.EISDIR if stat.S_ISDIR(old.st_mode) else errno.EINVAL, "not a regular file")
         if old and not os.access(self._path, os.W_OK):
             raise OSError(errno.EACCES, "not writable")
-        mode = self._mode or (stat.S_IMODE(old.st_mode) if old else 0o600)
+        # Given at the end: until then somebody else may have to write to it, in our name.
+        self._mode = self._mode or (stat.S_IMODE(old.st_mode) if old else 0o600)
         self._temp = os.path.join(folder, b"." + name[:200] + b"." + os.urandom(6).hex().encode())
         self._fd = os.open(self._temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         if old and (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
@@ -84,7 +98,6 @@ class Put(Stream):
                 os.fchown(self._fd, old.st_uid, old.st_gid)
             except OSError:
                 pass  # only root may give files away; the content is what was asked for
-        os.fchmod(self._fd, mode)
 
     def _fail(self, e: OSError) -> None:
         self.closed = True
@@ -108,6 +121,8 @@ class Get(Stream):
     def __init__(self, out: Out, stream: int, path: bytes, kind: int = frames.DONE, fields: bytes = b"") -> None:
         self._out, self._stream = out, stream
         self._credit = frames.WINDOW
+        self._path = path
+        self._aside = False
         self._fd = -1
         try:
             self._fd = open_regular(path)
@@ -115,18 +130,44 @@ class Get(Stream):
             self.closed = True
             out.send(frames.FAILED, stream, frames.failure("get", e.errno or errno.EIO))
             return
-        out.send(kind, stream, fields)
+        out.send(kind, stream, fields or frames.encode([("size", os.fstat(self._fd).st_size)]))
         self._pump()
 
     def credit(self, channel: int, n: int) -> None:
         self._credit += n
         self._pump()
 
+    def aside(self) -> None:
+        """Stops, and tells where the file lies: nowhere, if that is another one by now."""
+        if self.closed:
+            return
+        self._aside = True
+        path, info = b"", os.fstat(self._fd)
+        try:
+            real = os.path.realpath(self._path)
+            if os.path.samestat(os.stat(real), info):
+                path = real
+        except (OSError, ValueError):
+            pass
+        fields = frames.encode([("path", path), ("size", info.st_size), ("mtime", int(info.st_mtime))])
+        self._out.send(frames.ASIDE, self._stream, fields)
+
+    def back(self, at: int) -> None:
+        if self.closed:
+            return
+        self._aside = False
+        try:
+            os.lseek(self._fd, at, os.SEEK_SET)
+        except (OSError, OverflowError):
+            self._out.send(frames.FAILED, self._stream, frames.failure("get", errno.EINVAL))
+            self._close()
+        self._pump()
+
     def reset(self) -> None:
         self._close()
 
     def _pump(self) -> None:
-        while self._credit > 0 and not self.closed:
+        while self._credit > 0 and not self.closed and not self._aside:
             try:
                 data = os.read(self._fd, min(self._credit, _PIECE))
             except OSError as e:

@@ -120,8 +120,9 @@ class Host:
         kind, channel, stream, length = frames.HEADER.unpack(head)
         return kind, channel, stream, self._out.read(length)
 
-    def until(self, wanted: int, stream: int) -> Tuple[Dict[int, bytes], Dict[str, List[bytes]]]:
-        """Reads to a frame of that kind: the data that came on each channel, and its fields."""
+    def until(self, wanted: int, stream: int, more: bool = True) -> Tuple[Dict[int, bytes], Dict[str, List[bytes]]]:
+        """Reads to a frame of that kind: the data that came on each channel, and its fields. More says
+        that what was read may be sent again."""
         data = {}  # type: Dict[int, bytes]
         while True:
             kind, channel, number, payload = self.read()
@@ -131,7 +132,8 @@ class Host:
                 return data, frames.decode(payload) if payload else {}
             if kind == frames.DATA:
                 data[channel] = data.get(channel, b"") + payload
-                self.send(frames.CREDIT, stream, len(payload).to_bytes(4, "big"), channel)
+                if more:
+                    self.send(frames.CREDIT, stream, len(payload).to_bytes(4, "big"), channel)
             elif kind == frames.FAILED:
                 raise AssertionError(frames.decode(payload))
 

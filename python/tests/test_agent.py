@@ -352,6 +352,50 @@ class FilesTest(unittest.TestCase):
         data, _ = self.host.until(frames.EOF, stream)
         self.assertEqual(len(data[0]), 3 << 20)
 
+    def test_a_put_that_did_not_end_is_undone_with_the_agent(self):
+        stream = self.host.open(frames.PUT, ("path", self.path("f")))
+        self.host.send(frames.DATA, stream, b"half")
+        self.host.close()
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_put_goes_aside_and_comes_back(self):
+        stream = self.host.open(frames.PUT, ("path", self.path("f")), ("mode", 0o400))
+        self.host.send(frames.DATA, stream, b"01")
+        self.host.send(frames.ASIDE, stream)
+        kind, _, _, payload = self.host.read()
+        temp = frames.text(frames.decode(payload), "path")
+        self.assertEqual((kind, [temp]), (frames.ASIDE, [self.path(n) for n in os.listdir(self.folder)]))
+        with open(temp, "r+b") as f:
+            f.seek(2)
+            f.write(b"2345")
+        self.host.send(frames.BACK, stream, (4).to_bytes(8, "big"))
+        self.host.send(frames.DATA, stream, b"xyz")
+        self.host.send(frames.EOF, stream)
+        self.assertEqual(self.host.read()[0], frames.DONE)
+        with open(self.path("f"), "rb") as f:
+            self.assertEqual(f.read(), b"0123xyz")
+        self.assertEqual(os.stat(self.path("f")).st_mode & 0o777, 0o400)
+
+    def test_a_get_goes_aside_and_comes_back(self):
+        with open(self.path("f"), "wb") as f:
+            f.write(b"x" * (3 << 20) + b"end")
+        os.symlink("f", self.path("link"))
+        stream = self.host.open(frames.GET, ("path", self.path("link")))
+        kind, _, _, payload = self.host.read()
+        self.assertEqual((kind, frames.number(frames.decode(payload), "size")), (frames.DONE, (3 << 20) + 3))
+        self.host.send(frames.ASIDE, stream)
+        data, fields = self.host.until(frames.ASIDE, stream, more=False)
+        self.assertEqual(len(data[0]), frames.WINDOW)
+        self.assertEqual(frames.text(fields, "path"), os.path.realpath(self.path("f")))
+        os.rename(self.path("f"), self.path("g"))
+        self.host.send(frames.ASIDE, stream)
+        fields = self.host.until(frames.ASIDE, stream, more=False)[1]
+        self.assertEqual(frames.text(fields, "path"), "")
+        self.host.send(frames.CREDIT, stream, (1 << 20).to_bytes(4, "big"))
+        self.host.send(frames.BACK, stream, (3 << 20).to_bytes(8, "big"))
+        data, _ = self.host.until(frames.EOF, stream)
+        self.assertEqual(data[0], b"end")
+
     def test_get_refuses_what_may_block(self):
         os.mkfifo(self.path("fifo"))
         for name, errno_name in (("", "EISDIR"), ("fifo", "EINVAL"), ("none", "ENOENT")):

@@ -1,0 +1,253 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/pkg/sftp"
+
+	"github.com/hermes-exec/hermes-exec/internal/guest"
+	"github.com/hermes-exec/hermes-exec/internal/sshclient"
+)
+
+// sftpWait bounds how long a host may take to begin with SFTP: one whose login files print may never do.
+const sftpWait = 10 * time.Second
+
+// errNoSFTP says that sshd has no such subsystem.
+var errNoSFTP = errors.New("sshd has no subsystem sftp")
+
+// errFullConnection says that sshd allows no more channels.
+var errFullConnection = errors.New("sshd allows no more channels on the connection")
+
+// dialSFTP starts SFTP on a channel of its own, on the connection of another one. Closing the client
+// closes the channel.
+func dialSFTP(ctx context.Context, beside *sshclient.Channel) (*sftp.Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, sftpWait)
+	defer cancel()
+	channel, err := beside.Beside(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			err = fmt.Errorf("%w: %w", errFullConnection, err)
+		}
+		return nil, err
+	}
+	defer context.AfterFunc(ctx, func() { _ = channel.Close() })()
+	ok, err := channel.Subsystem(ctx, "sftp")
+	if err == nil && !ok {
+		err = errNoSFTP
+	}
+	var client *sftp.Client
+	if err == nil {
+		client, err = sftp.NewClientPipe(channel, channel, sftp.UseConcurrentWrites(true))
+	}
+	if err != nil {
+		_ = channel.Close()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("start SFTP: %w", err)
+	}
+	return client, nil
+}
+
+// sideway is SFTP as another way for the content of large files, so that calls need not wait behind that.
+// It is begun when the first such file comes.
+type sideway struct {
+	beside *sshclient.Channel
+	work   sync.WaitGroup
+
+	mu     sync.Mutex
+	client *sftp.Client  // nil: none yet
+	tried  chan struct{} // closed when it is known whether there is one; nil: not begun
+	cancel func()        // the beginning
+	err    error         // why there is none; valid then
+	closed bool
+}
+
+var _ guest.Aside = (*sideway)(nil)
+
+// way is guest.Options.Aside.
+func (s *sideway) way() guest.Aside {
+	s.begin()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.client == nil || s.closed {
+		return nil
+	}
+	return s
+}
+
+// begin finds out whether there is SFTP, once, beside all else.
+func (s *sideway) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tried != nil || s.closed {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background()) // no caller's: others use it too
+	s.tried, s.cancel = make(chan struct{}), cancel
+	s.work.Go(func() {
+		defer cancel()
+		client, err := dialSFTP(ctx, s.beside)
+		s.mu.Lock()
+		s.client, s.err = client, err
+		late := s.closed && client != nil
+		close(s.tried)
+		s.mu.Unlock()
+		if late {
+			_ = client.Close()
+		}
+	})
+}
+
+// known waits until it is known whether there is SFTP, and returns why there is none.
+func (s *sideway) known(ctx context.Context) error {
+	s.begin()
+	s.mu.Lock()
+	tried := s.tried
+	s.mu.Unlock()
+	if tried == nil {
+		return os.ErrClosed
+	}
+	select {
+	case <-tried:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// drop gives up what does not work: the next large file makes another attempt.
+func (s *sideway) drop(client *sftp.Client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.client == client && client != nil {
+		s.client, s.tried = nil, nil
+		s.work.Go(func() { _ = client.Close() })
+	}
+}
+
+// Close ends all that is under way. What waits for a host that is out of reach ends with the connection.
+func (s *sideway) Close() {
+	s.mu.Lock()
+	s.closed = true
+	client := s.client
+	if s.cancel != nil {
+		s.cancel()
+	}
+	s.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if client != nil {
+			_ = client.Close()
+		}
+		s.work.Wait()
+	}()
+	wait(ended)
+}
+
+// Open opens a file.
+func (s *sideway) Open(ctx context.Context, name string, write bool) (guest.AsideFile, error) {
+	s.mu.Lock()
+	client := s.client
+	s.mu.Unlock()
+	if client == nil {
+		return nil, errNoSFTP
+	}
+	flags := os.O_RDONLY
+	if write {
+		flags = os.O_WRONLY
+	}
+	opening, cancel := context.WithTimeout(ctx, sftpWait)
+	defer cancel()
+	f := &sideFile{s: s, ctx: ctx, client: client}
+	_, err := f.do(opening, func() (int, error) {
+		file, err := client.OpenFile(name, flags)
+		if err == nil && opening.Err() != nil { // nobody waits any more
+			return 0, errors.Join(context.Cause(opening), file.Close())
+		}
+		f.file = file
+		return 0, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open %s over SFTP: %w", name, err)
+	}
+	return f, nil
+}
+
+// sideFile is a file that is opened there.
+type sideFile struct {
+	s      *sideway
+	ctx    context.Context //nolint:containedctx // the caller's, who uses the file as long as that lives
+	client *sftp.Client
+	file   *sftp.File
+}
+
+// do does something that the library does not let ctx end. Who does not wait for its end does not use the
+// file any more.
+func (f *sideFile) do(ctx context.Context, what func() (int, error)) (int, error) {
+	type result struct {
+		n   int
+		err error
+	}
+	done := make(chan result, 1)
+	f.s.mu.Lock()
+	if f.s.closed {
+		f.s.mu.Unlock()
+		return 0, os.ErrClosed
+	}
+	f.s.work.Go(func() {
+		n, err := what()
+		done <- result{n, err}
+	})
+	f.s.mu.Unlock()
+	select {
+	case r := <-done:
+		if errors.Is(r.err, sftp.ErrSSHFxConnectionLost) {
+			f.s.drop(f.client)
+		}
+		return r.n, r.err
+	case <-ctx.Done():
+		if f.ctx.Err() == nil { // the host is slow, not the caller in a hurry
+			f.s.drop(f.client)
+		}
+		return 0, context.Cause(ctx)
+	}
+}
+
+// ReadAt reads pieces concurrently.
+func (f *sideFile) ReadAt(p []byte, at int64) (int, error) {
+	return f.do(f.ctx, func() (int, error) { return f.file.ReadAt(p, at) })
+}
+
+// WriteAt writes pieces concurrently.
+func (f *sideFile) WriteAt(p []byte, at int64) (int, error) {
+	return f.do(f.ctx, func() (int, error) { return f.file.WriteAt(p, at) })
+}
+
+// Stat tells the size and the time of the last change.
+func (f *sideFile) Stat() (size, mtime int64, err error) {
+	var info os.FileInfo
+	_, err = f.do(f.ctx, func() (int, error) {
+		got, err := f.file.Stat()
+		info = got
+		return 0, err
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	return info.Size(), info.ModTime().Unix(), nil
+}
+
+// Close closes it.
+func (f *sideFile) Close() error {
+	_, err := f.do(f.ctx, func() (int, error) { return 0, f.file.Close() })
+	return err
+}
