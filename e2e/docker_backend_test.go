@@ -3,11 +3,13 @@
 package e2e
 
 import (
+	"path"
 	"testing"
 
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/backend/backendtest"
 	"github.com/hermes-exec/hermes-exec/backend/docker"
+	"github.com/hermes-exec/hermes-exec/python"
 )
 
 // openDocker opens an environment that is closed at the end of the test. What cfg leaves out are the
@@ -47,4 +49,18 @@ func TestDockerExecBackend(t *testing.T) {
 		t.Helper()
 		return openDocker(t, docker.Config{Container: id})
 	}})
+}
+
+// The image of this tree has the guest library of this tree, compiled, and the agent runs from there.
+func TestDockerImageCarriesTheLibrary(t *testing.T) {
+	t.Parallel()
+	e := engine(t)
+	_, name, err := python.Library()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := openDocker(t, docker.Config{Image: e.Image}).Info().Library
+	if want := path.Join("/usr/local/lib/hermes-exec", name); got != want {
+		t.Errorf("the agent runs from %s, want %s: is the image older than the library? make image", got, want)
+	}
 }

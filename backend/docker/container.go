@@ -261,7 +261,11 @@ func (s *spec) startOnce(ctx context.Context, e *engine, progress func(string)) 
 		}
 		started <- err
 	}()
-	g, err := guest.Open(ctx, p, s.agent(p))
+	opt := s.agent(p)
+	if s.host.Tmpfs[temp] != "" {
+		opt.Volatile = temp
+	}
+	g, err := guest.Open(ctx, p, opt)
 	if failed := <-started; failed != nil {
 		return nil, nil, errors.Join(e.explain(failed), p.disposed())
 	}

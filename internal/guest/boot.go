@@ -81,7 +81,7 @@ func (g *Guest) boot(r *bufio.Reader) error {
 // saves a tenth of a start.
 func bootCode(opt Options) ([]byte, error) {
 	if opt.Library != "" {
-		return fmt.Appendf(nil, importBootstrap, literal(opt.Library), python.Package, opt.Lease.Seconds()), nil
+		return fmt.Appendf(nil, importBootstrap, literal(opt.Library), python.Package, opt.Lease.Seconds(), literal(opt.Volatile)), nil
 	}
 	bootstrap, err := python.Bootstrap()
 	if err != nil {
@@ -91,7 +91,7 @@ func bootCode(opt Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	line := fmt.Appendf(nil, readBootstrap, len(bootstrap), literal(name), len(library), opt.Lease.Seconds())
+	line := fmt.Appendf(nil, readBootstrap, len(bootstrap), literal(name), len(library), opt.Lease.Seconds(), literal(opt.Volatile))
 	return slices.Concat(line, bootstrap, library), nil
 }
 
@@ -99,10 +99,10 @@ func bootCode(opt Options) ([]byte, error) {
 // bootstrap is there, and ends the interpreter at EOF.
 const (
 	importBootstrap = "import sys;L=%s;sys.path.insert(0,L);from %s.bootstrap import boot;sys.path.remove(L);" +
-		"boot('',0,%g,L)\n"
+		"boot('',0,%g,L,%s)\n"
 	readBootstrap = "import os,sys;B=bytearray();N=%d;" +
 		"any(len(B)>=N or B.extend(os.read(0,N-len(B)) or sys.exit()) for _ in iter(int,1));" +
-		"exec(compile(bytes(B),'bootstrap.py','exec'));boot(%s,%d,%g,'')\n"
+		"exec(compile(bytes(B),'bootstrap.py','exec'));boot(%s,%d,%g,'',%s)\n"
 )
 
 // literal writes ASCII text as a Python string literal on one line.

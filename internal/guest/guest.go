@@ -35,6 +35,10 @@ type Options struct {
 	Name   string // Info.Name
 	Target string // Info.Target
 
+	// Volatile is a temporary directory that goes with the environment by itself, so that the agent
+	// need not say whose its scratch there is, nor remove it; "" is none.
+	Volatile string
+
 	// Lease is how long the agent lives without a sign of the host; 0 is for links that cannot
 	// freeze. The host pings four times in that time and takes a link without any answer for dead.
 	Lease time.Duration

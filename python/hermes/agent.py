@@ -292,8 +292,9 @@ def _sweep_aside(roots: List[str], link: List[int]) -> None:
         os._exit(0)
 
 
-def main(greeting: bytes, temp: str, scratch: str, library: str, lease: float) -> NoReturn:
-    """Called by the bootstrap with what it has prepared; never returns."""
+def main(greeting: bytes, temp: str, scratch: str, library: str, lease: float, volatile: bool) -> NoReturn:
+    """Called by the bootstrap with what it has prepared; never returns. A volatile scratch goes by
+    itself, sooner than it could be removed."""
     stdin, stdout = _move_stdio()
     agent = None
     sockets = socket_dir(scratch)
@@ -301,10 +302,11 @@ def main(greeting: bytes, temp: str, scratch: str, library: str, lease: float) -
     try:
         agent = Agent(stdin, stdout, ours, lease)
         agent.greet(greeting, frames.encode(facts.hello(temp, scratch, library, sockets)))
-        own(scratch)  # now that the host need not wait for it
+        if not volatile:
+            own(scratch)  # now that the host need not wait for it
         tree.hide()
         tree.become_subreaper()
-        if lease:  # on the host's own machine it is the host that looks after that
+        if lease and not volatile:  # on the host's own machine it is the host that looks after that
             _sweep_aside([temp, os.path.dirname(sockets)], [stdin, stdout])
         agent.run()
     finally:
@@ -312,6 +314,7 @@ def main(greeting: bytes, temp: str, scratch: str, library: str, lease: float) -
             if agent:
                 agent.end()
         finally:
-            remove_trees(ours)
+            if not volatile:
+                remove_trees(ours)
             sys.stderr.flush()
             os._exit(0)

@@ -6,23 +6,29 @@ one.
 """
 
 import os
+import stat
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn, Tuple
 
+# Where an image may carry the library, compiled: python/install.py puts it there.
+_INSTALLED = "/usr/local/lib/hermes-exec"
+
 _GREETING = b"\x00\xff\x02HX\x01\r\n"
 
 _received = bytearray()
 
 
-def boot(name: str, size: int, lease: float, library: str) -> None:
+def boot(name: str, size: int, lease: float, library: str, volatile: str) -> None:
     """Does not return. Name and size are those of the library that follows on stdin, where library is
-    not the place at which it lies already. The lease is in seconds; 0 is none."""
+    not the place at which it lies already. The lease is in seconds; 0 is none. Volatile is a temporary
+    directory that goes with the environment by itself."""
     if sys.version_info < (3, 8):
         _refuse("Python %d.%d.%d is older than 3.8" % sys.version_info[:3])
-    temp, scratch = _scratch(name, size)
+    library = library or _installed(os.path.join(_INSTALLED, name))
+    temp, scratch = _scratch(name, size, library)
     if size:
         sys.dont_write_bytecode = True  # it goes with the scratch
     library = library or os.path.join(scratch, name)
@@ -37,7 +43,7 @@ def boot(name: str, size: int, lease: float, library: str) -> None:
     import _signal  # type: ignore[import]
 
     _signal.alarm(0)  # set on the command line, for who hears of no host
-    agent.main(_GREETING, temp, scratch, library, lease)
+    agent.main(_GREETING, temp, scratch, library, lease, temp == volatile)
 
 
 def _refuse(reason: str) -> "NoReturn":
@@ -47,7 +53,17 @@ def _refuse(reason: str) -> "NoReturn":
     sys.exit(96)
 
 
-def _scratch(name: str, size: int) -> "Tuple[str, str]":
+def _installed(path: str) -> str:
+    """The path if a library is there that nobody but the administrator can have put there."""
+    try:
+        info = os.lstat(path)
+    except OSError:
+        return ""
+    ours = stat.S_ISDIR(info.st_mode) and info.st_uid == 0 and not info.st_mode & 0o022
+    return path if ours else ""
+
+
+def _scratch(name: str, size: int, library: str) -> "Tuple[str, str]":
     """The first temporary directory that can be used, and the scratch in it."""
     tried = []
     for temp in [os.environ.get(k) for k in ("TMPDIR", "TEMP", "TMP")] + ["/tmp", "/var/tmp", "/dev/shm"]:
@@ -61,7 +77,10 @@ def _scratch(name: str, size: int) -> "Tuple[str, str]":
             continue
         try:
             if size:
-                _receive(path, name, size)
+                _receive(path, size)
+            if not library:
+                _unpack(path, name, size)
+            del _received[:]
             return temp, path
         except OSError as e:  # a full disk shows only now
             tried.append("%s: %s" % (temp, e.strerror))
@@ -82,13 +101,16 @@ def _remove(path: str) -> None:
         pass
 
 
-def _receive(path: str, name: str, size: int) -> None:
+def _receive(path: str, size: int) -> None:
     while len(_received) < size:
         piece = os.read(0, size - len(_received))
         if not piece:
             _remove(path)
             sys.exit(0)
         _received.extend(piece)
+
+
+def _unpack(path: str, name: str, size: int) -> None:
     library = os.path.join(path, name)
     os.mkdir(library, 0o700)
     at = 0

@@ -46,15 +46,15 @@ def library() -> bytes:
     return b"".join(parts)
 
 
-def boot_code(lease: float = 0) -> bytes:
+def boot_code(lease: float = 0, name: str = "hermes-test", volatile: str = "") -> bytes:
     data = library()
     with open(os.path.join(ROOT, "hermes", "bootstrap.py"), encoding="ascii") as f:
         code = f.read()
     line = (
         "import os,sys;B=bytearray();N=%d;"
         "any(len(B)>=N or B.extend(os.read(0,N-len(B)) or sys.exit()) for _ in iter(int,1));"
-        "exec(compile(bytes(B),'bootstrap.py','exec'));boot(%r,%d,%g,'')\n"
-    ) % (len(code), "hermes-test", len(data), lease)
+        "exec(compile(bytes(B),'bootstrap.py','exec'));boot(%r,%d,%g,'',%r)\n"
+    ) % (len(code), name, len(data), lease, volatile)
     return (line + code).encode("ascii") + data
 
 
@@ -81,7 +81,13 @@ def running(pid: int) -> bool:
 class Host:
     """The host's end of an agent's stream, frame by frame."""
 
-    def __init__(self, lease: float = 0, python: str = sys.executable, env: Optional[Dict[str, str]] = None) -> None:
+    def __init__(
+        self,
+        lease: float = 0,
+        python: str = sys.executable,
+        env: Optional[Dict[str, str]] = None,
+        boot: bytes = b"",
+    ) -> None:
         self.agent = subprocess.Popen(
             [python] + ARGV, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, start_new_session=True
         )
@@ -89,7 +95,7 @@ class Host:
         self._in, self._out = self.agent.stdin, self.agent.stdout
         self._next = -1
         self.hello = {}  # type: Dict[str, List[bytes]]
-        self._in.write(boot_code(lease))
+        self._in.write(boot or boot_code(lease))
         self._in.flush()
 
     def greet(self) -> Dict[str, List[bytes]]:
