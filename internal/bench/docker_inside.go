@@ -92,13 +92,17 @@ func (s setup) dockerFileRows(ctx context.Context, e engine, floor *stdio) (rows
 	return []row{newRow("docker, a file of 10 KB in", "ms", ms(p), ms(f), atMost(4))}, err
 }
 
-// plan is a row of calls from inside a container.
+// plan is a row of calls from inside an environment.
 type plan struct {
 	Name    string            `json:"name"`
 	Channel map[string]string `json:"channel"`
 	Kind    string            `json:"kind"`  // of the floor: socket or spool
 	Floor   string            `json:"floor"` // its path inside
+	Unit    string            `json:"unit"`  // µs or ms
 	Goal    goal              `json:"goal"`
+
+	Blocks int `json:"blocks"` // product and floor in turns
+	Calls  int `json:"calls"`  // of each
 
 	transport transport.Transport
 }
@@ -127,8 +131,8 @@ func dockerCallRows(ctx context.Context, s setup) (rows []row, err error) {
 	}
 	return callInside(
 		ctx, b, []string{"taskset", "-c", "0"}, // as this process is
-		plan{Name: "docker tool call, mounted uds, 100 B", transport: uds.Transport{}, Kind: "socket", Floor: path.Join(benchDir, "mounted"), Goal: ratioAtMost(1.5)},
-		plan{Name: "docker spool call, mounted, 100 B", transport: filerpc.Transport{}, Kind: "spool", Floor: path.Join(benchDir, "spool"), Goal: ratioAtMost(1.5)},
+		plan{Name: "docker tool call, mounted uds, 100 B", transport: uds.Transport{}, Kind: "socket", Floor: path.Join(benchDir, "mounted"), Goal: ratioAtMost(1.5), Unit: "µs", Blocks: 20, Calls: 50},
+		plan{Name: "docker spool call, mounted, 100 B", transport: filerpc.Transport{}, Kind: "spool", Floor: path.Join(benchDir, "spool"), Goal: ratioAtMost(1.5), Unit: "µs", Blocks: 20, Calls: 50},
 	)
 }
 
@@ -146,8 +150,8 @@ func (s setup) relayedCallRows(ctx context.Context, e engine, id string) (rows [
 		return nil, err
 	}
 	for _, one := range []plan{
-		{Name: "docker tool call, relayed uds, 100 B", transport: uds.Transport{}, Kind: "socket", Floor: "/tmp/relay1", Goal: ratioAtMost(1.5)},
-		{Name: "docker spool call, mirrored, 100 B", transport: filerpc.Transport{}, Kind: "socket", Floor: "/tmp/relay2"}, // for comparison
+		{Name: "docker tool call, relayed uds, 100 B", transport: uds.Transport{}, Kind: "socket", Floor: "/tmp/relay1", Goal: ratioAtMost(1.5), Unit: "µs", Blocks: 20, Calls: 50},
+		{Name: "docker spool call, mirrored, 100 B", transport: filerpc.Transport{}, Kind: "socket", Floor: "/tmp/relay2", Unit: "µs", Blocks: 20, Calls: 50}, // for comparison
 	} {
 		stream, err := e.exec(ctx, id, "python3", "-c", string(relay), one.Floor)
 		if err != nil {
@@ -168,7 +172,7 @@ func (s setup) relayedCallRows(ctx context.Context, e engine, id string) (rows [
 }
 
 // floorEchoPieces answers the pieces of a relay: each comes back as it came.
-func floorEchoPieces(stream *stdio) {
+func floorEchoPieces(stream io.ReadWriter) {
 	in := bufio.NewReaderSize(stream, 64<<10)
 	for {
 		head, err := in.Peek(8)

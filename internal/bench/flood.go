@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ type flood struct {
 	product      func(mb int) []string // the command that prints so much
 	floor        []string
 	rate         string // the file
+	mb, repeat   int    // 0: floodMB, 5 times
 }
 
 // floodRows measures a flood in each output format.
@@ -52,12 +54,12 @@ func floodRows(ctx context.Context, s setup) ([]row, error) {
 func (f flood) rows(ctx context.Context) ([]row, error) {
 	var products, floors []float64
 	var quietest, loudest int64
-	for range 5 {
+	for range cmp.Or(f.repeat, 5) {
 		little, _, err := rated(ctx, f.rate, f.product(0))
 		if err != nil {
 			return nil, err
 		}
-		peak, mbps, err := rated(ctx, f.rate, f.product(floodMB))
+		peak, mbps, err := rated(ctx, f.rate, f.product(cmp.Or(f.mb, floodMB)))
 		if err != nil {
 			return nil, err
 		}

@@ -32,6 +32,8 @@ func beFloor(ctx context.Context, name string, args []string, out io.Writer) err
 		return cmd.Run()
 	case "container":
 		return beContainer(ctx, args[0], args[1], out)
+	case "session":
+		return beSession(args)
 	case "embed":
 		return embedCalls(ctx, args, out)
 	default:

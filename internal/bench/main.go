@@ -39,6 +39,9 @@ func groups() []group {
 		{"session", false, sessionRows},
 		{"docker", false, dockerRows},
 		{"docker-calls", true, dockerCallRows},
+		{"ssh", false, sshRows(setup.sshColdRows)},
+		{"ssh-calls", false, sshRows(setup.sshCallRows, setup.sshCellRows, setup.sshWriteRows)},
+		{"ssh-flood", false, sshRows(setup.sshCrossingRows, setup.sshFloodRows)},
 	}
 }
 

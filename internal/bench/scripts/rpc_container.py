@@ -15,8 +15,8 @@ def main():
     for plan in json.load(sys.stdin):
         product = stub(plan["channel"])
         floor = {"socket": bare_socket, "spool": bare_spool}[plan["kind"]](plan["floor"])
-        both = interleave(lambda: product("echo", value), lambda: floor(value), 20, 50)
-        row(plan["name"], "µs", 1, both, plan["goal"])
+        both = interleave(lambda: product("echo", value), lambda: floor(value), plan["blocks"], plan["calls"])
+        row(plan["name"], plan["unit"], {"µs": 1, "ms": 1000}[plan["unit"]], both, plan["goal"])
 
 
 main()
