@@ -3,18 +3,22 @@ package ssh
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"sync"
 	"time"
+
+	"github.com/hermes-exec/hermes-exec/internal/guest"
 )
 
-// proveForward finds out whether sshd forwards Unix sockets to here.
+// proveForward finds out whether sshd forwards Unix sockets to here. What has proved it is the first that
+// Listen gives.
 func (b *Backend) proveForward(ctx context.Context) {
 	l, err := b.forwarded(ctx)
 	if err == nil {
-		err = l.Close()
+		b.ready.Store(l)
 	}
 	note := "tool calls come over channels that sshd forwards"
 	if err != nil {
@@ -24,32 +28,23 @@ func (b *Backend) proveForward(ctx context.Context) {
 	b.info.Notes = append(b.info.Notes, note)
 }
 
-// forwarded opens a socket of sshd's that was dialled from there.
-func (b *Backend) forwarded(ctx context.Context) (net.Listener, error) {
-	raw, err := b.listenUnix(ctx, b.NewSocketPath())
-	if err != nil {
-		return nil, err
-	}
-	l := &forwarding{Listener: raw}
-	if l.release, err = b.Prove(ctx, l); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return l, nil
-}
-
-// listenUnix is bounded by ctx: the connection may have frozen.
-func (b *Backend) listenUnix(ctx context.Context, name string) (net.Listener, error) {
+// forwarded opens a socket of sshd's that was dialled from there. It lies in a directory of the agent's,
+// so that the agent can have reached no other one, and takes one round trip.
+func (b *Backend) forwarded(ctx context.Context) (*forwarding, error) {
 	type opened struct {
-		l   net.Listener
+		l   *forwarding
 		err error
 	}
 	done := make(chan opened, 1)
-	go func() {
-		l, err := b.link.Conn.ListenUnix(name)
-		done <- opened{l, err}
+	go func() { // the connection may have frozen
+		raw, err := b.link.Conn.ListenUnix(b.NewSocketPath())
+		done <- opened{&forwarding{Listener: raw}, err}
 	}()
 	select {
 	case o := <-done:
+		if o.err == nil {
+			o.err = o.l.prove(ctx, b.Guest)
+		}
 		return o.l, o.err
 	case <-ctx.Done():
 		go func() {
@@ -66,7 +61,10 @@ func (b *Backend) Listen(ctx context.Context, network, address string) (net.List
 	if network != "unix" || address != "" || b.forward != "" || b.Err() != nil {
 		return b.Guest.Listen(ctx, network, address)
 	}
-	l, err := b.forwarded(ctx)
+	l, err := b.ready.Swap(nil), error(nil)
+	if l == nil {
+		l, err = b.forwarded(ctx)
+	}
 	if err != nil {
 		b.log.WarnContext(ctx, "ssh: listen by forwarding", "error", err)
 		return b.Guest.Listen(ctx, network, address)
@@ -84,6 +82,38 @@ type forwarding struct {
 	release func() // nil until it is proved
 	once    sync.Once
 	err     error
+}
+
+// calledWait bounds the wait for a call that the agent has made.
+const calledWait = 10 * time.Second
+
+// prove has the agent dial the socket. Where that is refused, or does not lead here, it is closed.
+func (f *forwarding) prove(ctx context.Context, g *guest.Guest) error {
+	called, said := make(chan error, 1), make(chan struct{})
+	go func() {
+		c, err := f.Accept()
+		called <- err
+		if err == nil {
+			<-said // who hung up before would be an error there
+			_ = c.Close()
+		}
+	}()
+	release, err := g.Dial(ctx, f.Addr())
+	close(said)
+	if err == nil {
+		f.release = release
+		late := time.AfterFunc(calledWait, func() { _ = f.Listener.Close() })
+		defer late.Stop()
+	} else {
+		_ = f.Listener.Close() // so that Accept returns
+	}
+	if calledErr := <-called; err == nil && calledErr != nil {
+		err = fmt.Errorf("hear of a call to %s: %w", f.Addr(), calledErr)
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	return nil
 }
 
 // Accept waits for a connection.

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -37,7 +38,8 @@ type Backend struct {
 	link    *link
 	side    *sideway
 	info    backend.Info
-	forward string // why sockets are not forwarded; "" when they are
+	forward string                     // why sockets are not forwarded; "" when they are
+	ready   atomic.Pointer[forwarding] // one that was proved and nobody has asked for yet
 	opened  closing.Set
 	log     *slog.Logger
 }
@@ -145,31 +147,41 @@ func plainly(err error) string {
 func (b *Backend) settle(ctx context.Context, cfg Config) error {
 	conn := b.link.Conn
 	b.info.Notes = append(b.info.Notes, "configuration read by "+conn.Host.Source)
-	dir := cfg.Dir
-	switch {
-	case cfg.Strict:
-		dir = b.info.Scratch
-	case dir == "~" || strings.HasPrefix(dir, "~/"):
-		dir = path.Join(b.info.Env["HOME"], dir[1:])
-	case dir != "" && !path.IsAbs(dir):
-		dir = path.Join(b.info.Dir, dir) // where one is after logging in
+	var work sync.WaitGroup // all at once: far away each would cost a round trip
+	dir, login := b.workDir(cfg), ""
+	var enterErr error
+	work.Go(func() { login = b.loginPath(ctx) })
+	work.Go(func() { b.proveForward(ctx) })
+	if dir != "" {
+		enterErr = b.Enter(ctx, dir)
+	}
+	work.Wait()
+	if enterErr != nil {
+		return errors.Join(fmt.Errorf("%w: %w", backend.ErrDir, enterErr), b.Close())
 	}
 	if dir != "" {
-		if err := b.Enter(ctx, dir); err != nil {
-			return errors.Join(fmt.Errorf("%w: %w", backend.ErrDir, err), b.Close())
-		}
 		b.info.Dir = dir
 	}
-	var work sync.WaitGroup
-	login := ""
-	work.Go(func() { login = b.loginPath(ctx) })
-	b.proveForward(ctx)
-	work.Wait()
 	if login != "" {
 		b.info.Env = maps.Clone(b.info.Env)
 		b.info.Env["PATH"] = login
 	}
 	return nil
+}
+
+// workDir is the directory to work in; "" is where one is after logging in.
+func (b *Backend) workDir(cfg Config) string {
+	dir := cfg.Dir
+	switch {
+	case cfg.Strict:
+		return b.info.Scratch
+	case dir == "~" || strings.HasPrefix(dir, "~/"):
+		return path.Join(b.info.Env["HOME"], dir[1:])
+	case dir != "" && !path.IsAbs(dir):
+		return path.Join(b.info.Dir, dir) // where one is after logging in
+	default:
+		return dir
+	}
 }
 
 // loginWait bounds how long the login shell may take: its files may wait for something.
@@ -218,6 +230,9 @@ func (b *Backend) Examine(ctx context.Context) []string {
 
 // Close ends everything there and lets go of the connection.
 func (b *Backend) Close() error {
+	if l := b.ready.Swap(nil); l != nil {
+		_ = l.Close() // nobody has asked for it
+	}
 	err := b.opened.Close()
 	b.side.Close()
 	return errors.Join(err, b.Guest.Close())

@@ -51,6 +51,12 @@ func heard(c net.Conn, nonce string) error {
 	return err
 }
 
+// Dial has the agent connect to a socket of the host's in a directory of its own, where nobody else's can
+// stand, and hang up. Release removes the socket's name.
+func (g *Guest) Dial(ctx context.Context, to net.Addr) (release func(), err error) {
+	return g.dial(ctx, to, "")
+}
+
 // dial has the agent connect to an address, write data there and hang up.
 func (g *Guest) dial(ctx context.Context, to net.Addr, data string) (release func(), err error) {
 	op := fmt.Sprintf("dial %s %s", to.Network(), to)

@@ -30,9 +30,10 @@ type Conn struct {
 	*ssh.Client
 	Host *Host
 
-	below *Conn // the connection that this one goes through
-	once  sync.Once
-	over  chan struct{} // closed when the connection is
+	below    *Conn // the connection that this one goes through
+	forwards forwards
+	once     sync.Once
+	over     chan struct{} // closed when the connection is
 }
 
 // Dial connects to a host, through those that its configuration names. Ctx bounds the dialling alone.

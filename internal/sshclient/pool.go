@@ -38,9 +38,14 @@ func (p *Pool) Open(ctx context.Context, o Options) (*Channel, error) {
 	}
 	defer s.give()
 	for _, c := range p.living(s) {
+		leave := p.use(s, key, c) // its last user may go meanwhile
 		ch, err := newChannel(ctx, c)
 		if err == nil {
-			return p.adopt(s, key, c, ch), nil
+			ch = p.adopt(s, key, c, ch)
+		}
+		leave()
+		if err == nil {
+			return ch, nil
 		}
 		if full := (*ssh.OpenChannelError)(nil); !errors.As(err, &full) {
 			_ = c.Close() // it is broken, and known to be
