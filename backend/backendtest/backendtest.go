@@ -29,6 +29,18 @@ type Config struct {
 	// out of a case, and it is checked: a case that is listed and passes is a failure.
 	Lacks map[string]string
 
+	// Untried names the cases, with the reason, that cannot even fail: they would end the test itself,
+	// or leave processes behind.
+	Untried map[string]string
+
+	// Group says that what leaves the session that it was started in is not ended. The trees of the
+	// cases stay in theirs then, but for those that are about leaving it.
+	Group bool
+
+	// NoUnix says that there are no Unix sockets. Cases that need any listener use TCP then; those of
+	// Unix sockets are in Lacks.
+	NoUnix bool
+
 	// only, if not nil, limits the run to some cases, for links that are too slow for all.
 	only func(name string) bool
 }
@@ -63,9 +75,11 @@ func TestBackend(t *testing.T, c Config) {
 			t.Run(tc.name, func(t *testing.T) { c.run(t, tc) })
 		}
 	}
-	for name := range c.Lacks {
-		if !known[name] {
-			t.Errorf("Lacks names %s, which is no case", name)
+	for _, names := range []map[string]string{c.Lacks, c.Untried} {
+		for name := range names {
+			if !known[name] {
+				t.Errorf("Lacks or Untried names %s, which is no case", name)
+			}
 		}
 	}
 }
@@ -73,6 +87,9 @@ func TestBackend(t *testing.T, c Config) {
 // run runs one case, the other way round if it is in Lacks.
 func (c Config) run(t *testing.T, tc testCase) {
 	t.Parallel()
+	if reason, untried := c.Untried[tc.name]; untried {
+		t.Skipf("not tried: %s", reason)
+	}
 	reason, lacks := c.Lacks[tc.name]
 	if !lacks {
 		c.try(t, t, tc)
@@ -96,10 +113,16 @@ func (c Config) record(t *testing.T, tc testCase) *recorder {
 func (c Config) try(t *testing.T, tb testing.TB, tc testCase) {
 	ctx, cancel := context.WithTimeout(t.Context(), caseLimit)
 	defer cancel()
+	networks := []string{"unix", "tcp"}
+	if c.NoUnix {
+		networks = networks[1:]
+	}
 	tc.run(ctx, &env{
-		TB:      tb,
-		Backend: c.Open(t),
-		mark:    "hx" + rand.Text(),
-		another: func() backend.Backend { return c.Open(t) },
+		TB:       tb,
+		Backend:  c.Open(t),
+		mark:     "hx" + rand.Text(),
+		another:  func() backend.Backend { return c.Open(t) },
+		group:    c.Group,
+		networks: networks,
 	})
 }

@@ -112,7 +112,7 @@ func closeBlocked(ctx context.Context, e *env) {
 func (e *env) blocked(ctx context.Context) map[string]chan error {
 	e.Helper()
 	calls := map[string]func() error{}
-	l := e.listen(ctx, "unix", "")
+	l := e.listen(ctx, e.network(), "")
 	e.ready(ctx, e.dial(l, "idle"))
 	conn := e.accept(l)
 	calls["accept"] = func() error { _, err := l.Accept(); return err }

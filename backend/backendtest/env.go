@@ -16,8 +16,12 @@ import (
 	"github.com/hermes-exec/hermes-exec/backend"
 )
 
-// markName is the variable by which the processes of a case are found again.
-const markName = "HX_CASE"
+// markName is the variable by which the processes of a case are found again, and groupName the one by
+// which tree.py knows that it has to stay in its session.
+const (
+	markName  = "HX_CASE"
+	groupName = "HX_GROUP"
+)
 
 //go:embed testdata/*.py
 var scripts embed.FS
@@ -29,12 +33,26 @@ type env struct {
 
 	mark    string                 // in the environment of all processes of the case
 	another func() backend.Backend // opens a second environment beside this one
+
+	group    bool     // as Config.Group has it
+	networks []string // there are, the one that every environment should have first; nil: as usual
+}
+
+// network is one that listeners are made on.
+func (e *env) network() string {
+	if len(e.networks) == 0 {
+		return "unix"
+	}
+	return e.networks[0]
 }
 
 // vars is the environment of the case's processes. The locale is set because Python sets it
 // otherwise.
 func (e *env) vars(more ...string) map[string]string {
 	vars := map[string]string{"PATH": e.Info().Env["PATH"], "LC_ALL": "C.UTF-8", markName: e.mark}
+	if e.group {
+		vars[groupName] = "1"
+	}
 	for _, pair := range more {
 		name, value, _ := strings.Cut(pair, "=")
 		vars[name] = value

@@ -256,7 +256,9 @@ func listenPrivate(ctx context.Context, e *env) {
 }
 
 func listenAddress(ctx context.Context, e *env) {
-	for network, address := range map[string]string{"unix": e.scratch("my.sock"), "tcp": "127.0.0.1:0"} {
+	addresses := map[string]string{"unix": e.scratch("my.sock"), "tcp": "127.0.0.1:0"}
+	for _, network := range e.networks {
+		address := addresses[network]
 		l := e.listen(ctx, network, address)
 		if got := l.Addr().String(); network == "unix" && got != address {
 			e.Errorf("listens at %q, not at %q", got, address)
@@ -302,7 +304,7 @@ func listenUnknown(ctx context.Context, e *env) {
 
 func listenCtx(ctx context.Context, e *env) {
 	short, cancel := context.WithCancel(ctx)
-	l := e.listen(short, "unix", "")
+	l := e.listen(short, e.network(), "")
 	cancel()
 	defer serveEcho(l)()
 	defer shut(l)

@@ -28,6 +28,7 @@ func processCases() []testCase {
 		{"stdin that blocks does not delay Wait", stdinBlocks},
 		{"stdin that never ends is left", stdinEndless},
 		{"descriptors 0 1 2 and no others", descriptors},
+		{"descriptor 3 is the control stream", controlDescriptor},
 		{"signals at their defaults", signalDefaults},
 		{"session of its own", ownSession},
 	}
@@ -248,18 +249,23 @@ func stdinEndless(ctx context.Context, e *env) {
 }
 
 func descriptors(ctx context.Context, e *env) {
+	e.wantDescriptors(ctx, nil, "[0, 1, 2]\n")
+}
+
+func controlDescriptor(ctx context.Context, e *env) {
+	near, far := duplex()
+	defer far.Close()
+	e.wantDescriptors(ctx, near, "[0, 1, 2, 3]\n")
+}
+
+// wantDescriptors has a process list its descriptors.
+func (e *env) wantDescriptors(ctx context.Context, control io.ReadWriteCloser, want string) {
+	e.Helper()
 	// The listing itself has one descriptor, which is closed when it is looked up afterwards.
-	code := "import os;print([n for n in sorted(map(int,os.listdir('/proc/self/fd'))) if os.path.exists('/proc/self/fd/%d'%n)])"
-	for i, want := range []string{"[0, 1, 2]\n", "[0, 1, 2, 3]\n"} {
-		cmd := e.py(code)
-		if i == 1 {
-			near, far := duplex()
-			defer far.Close()
-			cmd.Control = near
-		}
-		if got := e.output(ctx, cmd); got != want {
-			e.Errorf("descriptors %q, want %q", got, want)
-		}
+	cmd := e.py("import os;print([n for n in sorted(map(int,os.listdir('/proc/self/fd'))) if os.path.exists('/proc/self/fd/%d'%n)])")
+	cmd.Control = control
+	if got := e.output(ctx, cmd); got != want {
+		e.Errorf("descriptors %q, want %q", got, want)
 	}
 }
 

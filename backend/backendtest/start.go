@@ -97,8 +97,8 @@ func startCancelledAfter(ctx context.Context, e *env) {
 	starting, cancel := context.WithCancel(ctx)
 	near, far := duplex()
 	defer far.Close()
-	cmd := e.py("import os;print(os.read(3,10).decode())")
-	cmd.Control = near
+	cmd := e.py("import os;print(os.read(0,10).decode())")
+	cmd.Stdin = near
 	p := e.start(starting, cmd)
 	cancel()
 	if _, err := far.Write([]byte("go on")); err != nil {

@@ -5,6 +5,7 @@ tree.py wait|exit|stop polite|deaf [DIR]
 The tree has a child, a grandchild, a child in a session of its own, and a daemon: a process
 whose parent has ended, in a session of its own, with no descriptor open. Deaf ones ignore every
 signal that can be ignored. With DIR, polite ones leave a file there when they get SIGTERM.
+With HX_GROUP in the environment all stay in the session that they were started in.
 """
 
 import os
@@ -57,8 +58,9 @@ if manners == "deaf":
 seen, up = os.pipe()
 child("child")
 child("grandchild", lambda: child("parent"))
-child("setsid", os.setsid)
-child("daemon", os.setsid, orphan, hush)
+session = (lambda: None) if "HX_GROUP" in os.environ else os.setsid
+child("setsid", session)
+child("daemon", session, orphan, hush)
 for _ in range(5):
     os.read(seen, 1)
 print("ready", flush=True)
