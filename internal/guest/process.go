@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
-	"strings"
 	"sync"
 	"time"
 
@@ -62,7 +60,7 @@ func (g *Guest) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, er
 // StartTo starts cmd with its output redirected. Output that is gets neither to cmd's writers nor
 // into the counts; the caller sees to both, and to the order of output and control.
 func (g *Guest) StartTo(ctx context.Context, cmd backend.Cmd, to Redirect) (backend.Process, error) {
-	if err := check(cmd); err != nil {
+	if err := cmd.Check(); err != nil {
 		return nil, g.wrap("start", err)
 	}
 	if ctx.Err() != nil { // or it could run for a moment
@@ -95,24 +93,6 @@ func (g *Guest) StartTo(ctx context.Context, cmd backend.Cmd, to Redirect) (back
 		g.work.Go(p.disown)
 		return nil, g.wrap(op, context.Cause(ctx))
 	}
-}
-
-// check refuses what no system can start.
-func check(cmd backend.Cmd) error {
-	if len(cmd.Args) == 0 {
-		return errors.New("no command")
-	}
-	for _, arg := range cmd.Args {
-		if strings.ContainsRune(arg, 0) {
-			return fmt.Errorf("%w: an argument with a NUL byte", fs.ErrInvalid)
-		}
-	}
-	for name, value := range cmd.Env {
-		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
-			return fmt.Errorf("%w: variable %q", fs.ErrInvalid, name)
-		}
-	}
-	return nil
 }
 
 // startOp names the directory in place of the program where that is what is missing.
