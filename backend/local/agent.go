@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"os/exec"
-	"strings"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -49,7 +49,7 @@ func boot(ctx context.Context, cfg Config, python string, library func() string)
 	argv := guest.Argv(python)
 	cmd := exec.Command(argv[0], argv[1:]...) // not CommandContext: the agent outlives ctx
 	cmd.Dir = cfg.Dir
-	cmd.Env = agentEnv(cfg.Env)
+	cmd.Env = list(shimEnv(runtime.GOOS, cfg.Env))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.WaitDelay = supervisorsWait
 	l := &link{cmd: cmd}
@@ -62,20 +62,6 @@ func boot(ctx context.Context, cfg Config, python string, library func() string)
 		return nil, err
 	}
 	return &agent{g, l}, nil
-}
-
-// agentEnv is what an interpreter, or the shim in its place, needs to start. The script's own
-// environment comes with each process.
-func agentEnv(env map[string]string) []string {
-	var list []string
-	for name, value := range env {
-		switch {
-		case name == "PATH", name == "HOME", name == "LANG", name == "TMPDIR", name == "TEMP", name == "TMP",
-			strings.HasPrefix(name, "LC_"), strings.HasPrefix(name, "PYENV_"), strings.HasPrefix(name, "ASDF_"):
-			list = append(list, name+"="+value)
-		}
-	}
-	return list
 }
 
 // link is the agent's stdio.

@@ -1,8 +1,12 @@
 package local
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"net/url"
+
+	"github.com/hermes-exec/hermes-exec/backend"
 )
 
 // Config says how to open the local environment. The zero value is project mode in the current
@@ -38,4 +42,20 @@ func ParseURL(u *url.URL) (Config, error) {
 		}
 	}
 	return cfg, nil
+}
+
+// opener opens what URLs of the scheme local name, for a caller with that environment in that directory.
+func opener[B backend.Backend](env map[string]string, dir string, open func(context.Context, Config) (B, error)) backend.Opener {
+	return func(ctx context.Context, u *url.URL) (backend.Backend, error) {
+		cfg, err := ParseURL(u)
+		if err != nil {
+			return nil, err
+		}
+		cfg.Env, cfg.Dir = env, cmp.Or(cfg.Dir, dir)
+		b, err := open(ctx, cfg)
+		if err != nil {
+			return nil, err // not b: a nil pointer is no nil Backend
+		}
+		return b, nil
+	}
 }

@@ -1,11 +1,13 @@
 package local
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
 )
@@ -13,7 +15,28 @@ import (
 // candidate is an interpreter that may be used.
 type candidate struct {
 	path string
-	from string // why it is one, for messages
+	args []string // before its own: a launcher wants to know which interpreter
+	from string   // why it is one, for messages
+}
+
+// String is the candidate as a user would start it.
+func (c candidate) String() string { return strings.Join(append([]string{c.path}, c.args...), " ") }
+
+// candidateWait is how long an interpreter gets that is not the last one. It takes 10 ms where
+// nothing is wrong, and seconds on a network file system.
+const candidateWait = 10 * time.Second
+
+// errSlow is why one is passed over that took longer.
+var errSlow = fmt.Errorf("it did not start within %s", candidateWait)
+
+// patience bounds the start of the first of so many candidates. One that hangs must not be the end of
+// the others, but how long it gets is no matter of the caller's time: which interpreter runs must not
+// depend on that, and a session that was in a hurry once would keep the wrong one.
+func patience(ctx context.Context, candidates int) (context.Context, context.CancelFunc) {
+	if candidates > 1 {
+		return context.WithTimeoutCause(ctx, candidateWait, errSlow)
+	}
+	return ctx, func() {}
 }
 
 // candidates lists interpreters in the order in which they are tried. An interpreter that was asked
@@ -24,14 +47,14 @@ func candidates(cfg Config) ([]candidate, error) {
 		if err != nil {
 			return nil, err
 		}
-		return []candidate{{path, "asked for"}}, nil
+		return []candidate{{path: path, from: "asked for"}}, nil
 	}
 	var list []candidate
 	environments := []string{"VIRTUAL_ENV", "CONDA_PREFIX"}
 	if !cfg.Strict {
 		for _, name := range environments {
 			if prefix := cfg.Env[name]; prefix != "" {
-				list = append(list, candidate{filepath.Join(prefix, "bin", "python3"), name})
+				list = append(list, candidate{path: filepath.Join(prefix, "bin", "python3"), from: name})
 			}
 		}
 	}
@@ -40,7 +63,7 @@ func candidates(cfg Config) ([]candidate, error) {
 			if cfg.Strict && slices.ContainsFunc(environments, func(v string) bool { return within(path, cfg.Env[v]) }) {
 				continue
 			}
-			list = append(list, candidate{path, "PATH"})
+			list = append(list, candidate{path: path, from: "PATH"})
 		}
 	}
 	return list, nil
@@ -91,4 +114,19 @@ func noPython(passedOver []string) error {
 	}
 	return fmt.Errorf("%w: %s; install Python 3.8 or newer, or name one with --python",
 		backend.ErrNoPython, strings.Join(passedOver, "; "))
+}
+
+// shimEnv is what an interpreter, or the shim or launcher in its place, needs to start on that system.
+// The script's own environment comes with each process.
+func shimEnv(goos string, env map[string]string) map[string]string {
+	needed := map[string]string{}
+	for name, value := range env {
+		switch {
+		case name == "PATH", name == "HOME", name == "LANG", name == "TMPDIR", name == "TEMP", name == "TMP",
+			strings.HasPrefix(name, "LC_"), strings.HasPrefix(name, "PYENV_"), strings.HasPrefix(name, "ASDF_"),
+			goos == "windows" && winShim(name):
+			needed[name] = value
+		}
+	}
+	return needed
 }

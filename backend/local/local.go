@@ -8,17 +8,14 @@
 package local
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net"
-	"net/url"
 	"os"
 	"sync/atomic"
-	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/guest"
@@ -37,20 +34,7 @@ type Backend struct {
 
 // Opener returns an Opener for URLs of the scheme local, for a caller with the environment env in the
 // directory dir.
-func Opener(env map[string]string, dir string) backend.Opener {
-	return func(ctx context.Context, u *url.URL) (backend.Backend, error) {
-		cfg, err := ParseURL(u)
-		if err != nil {
-			return nil, err
-		}
-		cfg.Env, cfg.Dir = env, cmp.Or(cfg.Dir, dir)
-		b, err := Open(ctx, cfg)
-		if err != nil {
-			return nil, err // not b: a nil *Backend is no nil Backend
-		}
-		return b, nil
-	}
-}
+func Opener(env map[string]string, dir string) backend.Opener { return opener(env, dir, Open) }
 
 // Open starts the agent with the first interpreter that is able to carry it.
 func Open(ctx context.Context, cfg Config) (*Backend, error) {
@@ -67,7 +51,9 @@ func Open(ctx context.Context, cfg Config) (*Backend, error) {
 func tryAll(ctx context.Context, cfg Config, list []candidate) (*Backend, error) {
 	var passedOver []string
 	for i, c := range list {
-		a, err := startWithin(ctx, len(list)-i, cfg, c.path)
+		bounded, cancel := patience(ctx, len(list)-i)
+		a, err := start(bounded, cfg, c.path)
+		cancel()
 		if err == nil {
 			return newBackend(a, cfg, passedOver), nil
 		}
@@ -88,23 +74,6 @@ func blameless(err error) bool {
 		return refused.Environment()
 	}
 	return errors.Is(err, backend.ErrExhausted)
-}
-
-// candidateWait is how long an interpreter gets that is not the last one. It takes 10 ms where
-// nothing is wrong, and seconds on a network file system.
-const candidateWait = 10 * time.Second
-
-// startWithin starts the first of so many candidates. One that hangs must not be the end of the
-// others, but how long it gets is no matter of the caller's time: which interpreter runs must not
-// depend on that, and a session that was in a hurry once would keep the wrong one.
-func startWithin(ctx context.Context, candidates int, cfg Config, python string) (*agent, error) {
-	if candidates > 1 {
-		slow := fmt.Errorf("it did not start within %s", candidateWait)
-		bounded, cancel := context.WithTimeoutCause(ctx, candidateWait, slow)
-		defer cancel()
-		ctx = bounded
-	}
-	return start(ctx, cfg, python)
 }
 
 func newBackend(a *agent, cfg Config, passedOver []string) *Backend {

@@ -1,19 +1,11 @@
 //go:build !unix
 
-// Package local is the environment that hermes-exec itself runs in.
+// Package local is the environment that hermes-exec itself runs in. Where there is no POSIX it does
+// without a guest agent: see Native.
 package local
 
-import (
-	"context"
-	"errors"
-	"net/url"
+import "github.com/hermes-exec/hermes-exec/backend"
 
-	"github.com/hermes-exec/hermes-exec/backend"
-)
-
-// Opener returns an Opener that reports errors.ErrUnsupported.
-func Opener(map[string]string, string) backend.Opener {
-	return func(context.Context, *url.URL) (backend.Backend, error) {
-		return nil, &backend.Error{Backend: "local", Op: "open", Err: errors.ErrUnsupported}
-	}
-}
+// Opener returns an Opener for URLs of the scheme local, for a caller with the environment env in the
+// directory dir.
+func Opener(env map[string]string, dir string) backend.Opener { return NativeOpener(env, dir) }

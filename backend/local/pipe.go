@@ -17,11 +17,8 @@ import (
 	"github.com/hermes-exec/hermes-exec/internal/keep"
 )
 
-const (
-	pipeBuffer = 64 << 10        // bytes: what a pipe holds
-	wideBuffer = 256 << 10       // bytes: what one holds that fills up, which means fewer wake-ups
-	stuckWait  = 2 * time.Second // how long Close waits for a writer of the caller's
-)
+// wideBuffer is what a pipe holds that fills up, in bytes: that means fewer wake-ups.
+const wideBuffer = 256 << 10
 
 // pipe is a FIFO by which a process's output comes without the agent in between: as fast as a pipe of
 // the shell's.
