@@ -27,12 +27,18 @@ const (
 // openSSH returns what opens environments on the host, in the home there, over connections that they
 // share. Each is closed at the end of its test.
 func openSSH(h *testenv.Host, note string) func(t *testing.T) backend.Backend {
+	return openSSHBy(h, ssh.Config{}, note)
+}
+
+// openSSHBy does it with more of a configuration.
+func openSSHBy(h *testenv.Host, cfg ssh.Config, note string) func(t *testing.T) backend.Backend {
+	cfg.Host, cfg.Dir = "box", h.There
 	pool := &sshclient.Pool{}
 	return func(t *testing.T) backend.Backend {
 		t.Helper()
 		vars := testenv.Environ()
 		vars["HOME"] = h.Home
-		b, err := ssh.Open(t.Context(), ssh.Config{Host: "box", Dir: h.There}, ssh.Host{Env: vars, Pool: pool})
+		b, err := ssh.Open(t.Context(), cfg, ssh.Host{Env: vars, Pool: pool})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,6 +56,15 @@ func TestSSHBackend(t *testing.T) {
 	backendtest.TestBackend(t, backendtest.Config{Open: openSSH(testenv.SSHD(t), forwards)})
 }
 
+// overSFTP is terminal.ssh_spool: sftp.
+var overSFTP = ssh.Config{SpoolSFTP: true}
+
+// TestSSHShares runs the contract of shares that are mirrored over SFTP.
+func TestSSHShares(t *testing.T) {
+	t.Parallel()
+	backendtest.TestShares(t, backendtest.Config{Open: openSSHBy(testenv.SSHD(t), overSFTP, "")})
+}
+
 // TestSSHRelayedBackend runs it where sshd forwards nothing.
 func TestSSHRelayedBackend(t *testing.T) {
 	t.Parallel()
@@ -63,16 +78,18 @@ func TestSSHTransports(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		lines []string
+		cfg   ssh.Config
 		note  string
 		proto func(o transport.Options) transport.Transport
 	}{
-		{"uds/forwarded", nil, forwards, func(o transport.Options) transport.Transport { return uds.Transport{Options: o} }},
-		{"uds/relayed", []string{noForwarding}, relays, func(o transport.Options) transport.Transport { return uds.Transport{Options: o} }},
-		{"tcp", nil, forwards, func(o transport.Options) transport.Transport { return tcp.Transport{Options: o} }},
-		{"file", nil, forwards, func(o transport.Options) transport.Transport { return filerpc.Transport{Options: o} }},
+		{"uds/forwarded", nil, ssh.Config{}, forwards, func(o transport.Options) transport.Transport { return uds.Transport{Options: o} }},
+		{"uds/relayed", []string{noForwarding}, ssh.Config{}, relays, func(o transport.Options) transport.Transport { return uds.Transport{Options: o} }},
+		{"tcp", nil, ssh.Config{}, forwards, func(o transport.Options) transport.Transport { return tcp.Transport{Options: o} }},
+		{"file", nil, ssh.Config{}, forwards, func(o transport.Options) transport.Transport { return filerpc.Transport{Options: o} }},
+		{"file over SFTP", nil, overSFTP, forwards, func(o transport.Options) transport.Transport { return filerpc.Transport{Options: o} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			transporttest.TestTransport(t, transporttest.Config{New: c.proto, Open: openSSH(testenv.SSHD(t, c.lines...), c.note)})
+			transporttest.TestTransport(t, transporttest.Config{New: c.proto, Open: openSSHBy(testenv.SSHD(t, c.lines...), c.cfg, c.note)})
 		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hermes-exec/hermes-exec"
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
@@ -189,4 +190,54 @@ func (s *surprising) Read(p []byte) (int, error) {
 		s.happens()
 	}
 	return n, err
+}
+
+// terminal.ssh_spool: sftp mirrors the spool over SFTP, on a channel of its own, and is an error where that
+// cannot be.
+func TestSSHSpoolOverSFTP(t *testing.T) {
+	t.Parallel()
+	configure := func(t *testing.T, v *visitor) {
+		t.Helper()
+		write(t, filepath.Join(v.home(), "config.yaml"), "terminal:\n  ssh_spool: sftp\n")
+	}
+	t.Run("works", func(t *testing.T) {
+		t.Parallel()
+		v := newVisitor(t)
+		configure(t, v)
+		v.run(t, callsTools, "--transport", "file").must(t, "there\n")
+		if !strings.Contains(v.Log(t), viaSFTP) {
+			t.Error("sshd has not begun with SFTP")
+		}
+		v.run(t, "x = 6", "--session", "s", "--transport", "file").must(t, "")
+		v.run(t, callsTools+"print(x*7)", "--session", "s", "--transport", "file").must(t, "there\n42\n")
+	})
+	t.Run("breaks in a call", func(t *testing.T) {
+		t.Parallel()
+		v := newVisitor(t)
+		configure(t, v)
+		s := v.shaky(t)
+		calls := filepath.Join(v.There, "calls")
+		c := v.start(t, "from hermes_tools import terminal\nprint('begun\\nmore', flush=True)\n"+
+			"terminal('echo call >>"+calls+"; sleep 600')\nprint('on')", "--transport", "file")
+		testenv.Eventually(t, "the tool runs", func() bool { _, err := os.Stat(calls); return err == nil })
+		s.cut()
+		lostScript(t, c.wait(t))
+		v.gone(t)
+		if made, err := os.ReadFile(calls); string(made) != "call\n" {
+			t.Errorf("calls %q, %v", made, err)
+		}
+	})
+	for name, line := range map[string]string{"no SFTP": "Subsystem none /nowhere", "no room": "MaxSessions 1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := newVisitor(t, line)
+			configure(t, v)
+			r := v.run(t, callsTools, "--transport", "file")
+			r.failed(t, 125, hermes.KindTransport)
+			if !strings.Contains(r.Error, "ssh_spool: agent needs no SFTP") {
+				t.Errorf("error %q", r.Error)
+			}
+			v.run(t, callsTools).must(t, "there\n")
+		})
+	}
 }

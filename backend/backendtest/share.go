@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -30,6 +31,14 @@ func shareCases() []testCase {
 		{"share below a directory", shareBelow},
 		{"share two at once", shareTwo},
 		{"share close", shareClose},
+	}
+}
+
+// TestShares runs the cases of shares alone: a backend may have more than one kind of them.
+func TestShares(t *testing.T, c Config) {
+	t.Helper()
+	for _, tc := range shareCases() {
+		t.Run(tc.name, func(t *testing.T) { c.run(t, tc) })
 	}
 }
 

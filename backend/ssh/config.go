@@ -19,6 +19,8 @@ type Config struct {
 	Dir    string // the working directory there; "" is the home
 	Python string // the interpreter there; "" looks for one
 	Strict bool   // work in the scratch
+
+	SpoolSFTP bool // mirror shares over SFTP, and not by the agent
 }
 
 // ParseURL reads ssh://[USER@]HOST[:PORT]?dir=DIR&python=PATH… It is strict: what it does not know is an
@@ -57,8 +59,8 @@ func (c *Config) set(key, value string) error {
 			return errors.New("want yes or accept-new")
 		}
 	case "spool":
-		if value != "agent" {
-			return errors.New("spools are mirrored by the guest agent: want agent")
+		if c.SpoolSFTP = value == "sftp"; !c.SpoolSFTP && value != "agent" {
+			return errors.New("want agent or sftp")
 		}
 	case "python":
 		c.Python = value

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -42,7 +43,10 @@ func dialSFTP(ctx context.Context, beside *sshclient.Channel) (*sftp.Client, err
 	}
 	var client *sftp.Client
 	if err == nil {
-		client, err = sftp.NewClientPipe(channel, channel, sftp.UseConcurrentWrites(true))
+		w := newWire(channel)
+		if client, err = sftp.NewClientPipe(w.out, w, sftp.UseConcurrentWrites(true)); err != nil {
+			_ = w.Close()
+		}
 	}
 	if err != nil {
 		_ = channel.Close()
@@ -52,6 +56,37 @@ func dialSFTP(ctx context.Context, beside *sshclient.Channel) (*sftp.Client, err
 		return nil, fmt.Errorf("start SFTP: %w", err)
 	}
 	return client, nil
+}
+
+// wire is a channel that can be let go of at once. A channel's own Close ends neither a Read nor a Write
+// before the host answers, and one that is out of reach never does.
+type wire struct {
+	in  *io.PipeWriter
+	out *io.PipeReader
+}
+
+func newWire(channel *sshclient.Channel) *wire {
+	toHost, in := io.Pipe()
+	out, fromHost := io.Pipe()
+	go func() {
+		_, err := io.Copy(fromHost, channel)
+		_ = fromHost.CloseWithError(err) // nil is EOF
+	}()
+	go func() {
+		_, err := io.Copy(channel, toHost)
+		_ = toHost.CloseWithError(err)
+		_ = channel.Close()
+	}()
+	return &wire{in: in, out: out}
+}
+
+func (w *wire) Write(p []byte) (int, error) { return w.in.Write(p) }
+
+// Close lets go of the channel.
+func (w *wire) Close() error {
+	_ = w.out.Close() // neither can fail
+	_ = w.in.Close()
+	return nil
 }
 
 // sideway is SFTP as another way for the content of large files, so that calls need not wait behind that.

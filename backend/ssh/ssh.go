@@ -42,6 +42,8 @@ type Backend struct {
 	ready   atomic.Pointer[forwarding] // one that was proved and nobody has asked for yet
 	opened  closing.Set
 	log     *slog.Logger
+
+	spoolSFTP bool // shares are mirrored over SFTP
 }
 
 // Host is what the backend may know of the machine that it is opened from.
@@ -80,7 +82,7 @@ func Open(ctx context.Context, cfg Config, h Host) (*Backend, error) {
 	}
 	b, err := cfg.boot(ctx, h.Pool, o)
 	if err == nil {
-		b.log = h.Log
+		b.log, b.spoolSFTP = h.Log, cfg.SpoolSFTP
 		err = b.settle(ctx, cfg)
 	}
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -26,8 +27,8 @@ import (
 // the directory is the truth.
 const rescan = 50 * time.Millisecond
 
-// maxShared bounds a file of a share, in bytes: a guest can make one of any length in no time.
-const maxShared = 256 << 20
+// MaxShared bounds a file of a share, in bytes: a guest can make one of any length in no time.
+const MaxShared = 256 << 20
 
 var errTooLong = errors.New("the file is too long for a share")
 
@@ -36,6 +37,8 @@ type share struct {
 	*transfer
 	hostDir, guestDir string
 	root              *os.Root        // the host's directory: no name of the guest's leads out of it
+	carrier           Carrier         // nil: the agent
+	received          atomic.Uint32   // files that a carrier has fetched
 	ctx               context.Context //nolint:containedctx // the life of the share, ended by Close
 	cancel            context.CancelFunc
 	once              sync.Once
@@ -44,8 +47,28 @@ type share struct {
 
 var _ backend.Share = (*share)(nil)
 
+// Carrier moves the files of a share in place of the agent, which makes and removes the directory, wakes
+// who waits there, and tells of who died. Both methods are called once or more, and end soon after ctx.
+type Carrier interface {
+	// Send puts a file into the guest's out/: whole or not at all.
+	Send(ctx context.Context, name string, f *os.File) error
+
+	// Fetch removes the files that appear in the guest's in/, and hands them over, until ctx ends. Take
+	// may be called concurrently, refuses names that can be none, and reads no more than may be long.
+	Fetch(ctx context.Context, take func(name string, r io.Reader) error)
+}
+
 // Share makes a directory in the guest and mirrors it.
 func (g *Guest) Share(ctx context.Context, dir string) (backend.Share, error) {
+	return g.share(ctx, dir, nil)
+}
+
+// ShareBy makes a directory in the guest that is mirrored by what carrier returns for it.
+func (g *Guest) ShareBy(ctx context.Context, dir string, carrier func(guestDir string) (Carrier, error)) (backend.Share, error) {
+	return g.share(ctx, dir, carrier)
+}
+
+func (g *Guest) share(ctx context.Context, dir string, carrier func(guestDir string) (Carrier, error)) (backend.Share, error) {
 	if dir == "" {
 		dir = g.info.Scratch
 	}
@@ -55,16 +78,32 @@ func (g *Guest) Share(ctx context.Context, dir string) (backend.Share, error) {
 	if err := g.adoptShare(s); err != nil {
 		return nil, g.wrap(op, err)
 	}
-	err := s.makeHostDir()
-	if err == nil {
-		err = s.request(ctx, kindShare, fields.Append(nil, "path", s.guestDir), s.register)
-	}
-	if err != nil {
+	if err := s.open(ctx, carrier); err != nil {
 		_ = s.Close()
 		return nil, g.wrap(op, err)
 	}
 	s.work.Go(s.watch)
+	if s.carrier != nil {
+		s.work.Go(func() { s.carrier.Fetch(s.ctx, s.take) })
+	}
 	return s, nil
+}
+
+// open makes the directory on both sides.
+func (s *share) open(ctx context.Context, carrier func(guestDir string) (Carrier, error)) error {
+	if err := s.makeHostDir(); err != nil {
+		return err
+	}
+	options := fields.Append(nil, "path", s.guestDir)
+	if carrier != nil {
+		options = fields.AppendInt(options, "carried", 1)
+	}
+	if err := s.request(ctx, kindShare, options, s.register); err != nil || carrier == nil {
+		return err
+	}
+	var err error
+	s.carrier, err = carrier(s.guestDir)
+	return err
 }
 
 // adoptShare takes s in, to be closed with the guest.
@@ -139,30 +178,46 @@ func (s *share) Close() error {
 // accept takes a file that the guest offers. Its content is written beside the link's reader.
 func (s *share) accept(id uint32, f fields.Fields) stream {
 	name := f.Text("name")
-	if name == "" || strings.HasPrefix(name, ".") || name != filepath.Base(name) || s.ctx.Err() != nil {
+	if !visible(name) || s.ctx.Err() != nil {
 		return nil
 	}
 	t := newTransfer(s.g)
 	t.register(id)
 	s.work.Go(func() {
 		defer context.AfterFunc(s.ctx, func() { t.reset(fs.ErrClosed) })()
-		if err := s.receive(id, name, &reader{in: t.in}); err != nil {
+		if err := s.receive(fmt.Sprintf(".part%d", id), name, &reader{in: t.in}); err != nil {
 			t.reset(err)
 		}
 	})
 	return t
 }
 
-// receive writes a file under a name that no other one has: the same name may come again meanwhile,
-// and one of 255 bytes leaves no room for more.
-func (s *share) receive(id uint32, name string, r io.Reader) error {
-	temp := path.Join("in", fmt.Sprintf(".part%d", id))
+// visible tells whether a file of that name is to cross: it can be no path, and is complete.
+func visible(name string) bool {
+	return name != "" && !strings.HasPrefix(name, ".") && name == filepath.Base(name)
+}
+
+// errName says that a guest has made up a name.
+var errName = errors.New("no name of a file that crosses")
+
+// take takes a file that a carrier has fetched.
+func (s *share) take(name string, r io.Reader) error {
+	if !visible(name) {
+		return errName
+	}
+	return s.receive(fmt.Sprintf(".got%d", s.received.Add(1)), name, r)
+}
+
+// receive writes a file, until it is complete under a name that no other one has: the same name may come
+// again meanwhile, and one of 255 bytes leaves no room for more.
+func (s *share) receive(temp, name string, r io.Reader) error {
+	temp = path.Join("in", temp)
 	f, err := s.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(f, io.LimitReader(r, maxShared+1))
-	if n > maxShared {
+	n, err := io.Copy(f, io.LimitReader(r, MaxShared+1))
+	if n > MaxShared {
 		err = errTooLong
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
@@ -222,9 +277,17 @@ func (s *share) sendFile(name string) error {
 		return err
 	}
 	defer f.Close()
-	options := fields.AppendInt(fields.AppendInt(nil, "share", int64(s.id)), "mode", 0o600)
-	if err := s.g.put(s.ctx, path.Join(s.guestDir, "out", name), f, options); err != nil {
+	if err := s.deliver(name, f); err != nil {
 		return err
 	}
 	return s.root.Remove(path.Join("out", name))
+}
+
+// deliver puts a file into the guest's out/.
+func (s *share) deliver(name string, f *os.File) error {
+	if s.carrier != nil {
+		return s.carrier.Send(s.ctx, name, f)
+	}
+	options := fields.AppendInt(fields.AppendInt(nil, "share", int64(s.id)), "mode", 0o600)
+	return s.g.put(s.ctx, path.Join(s.guestDir, "out", name), f, options)
 }

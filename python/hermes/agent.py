@@ -223,7 +223,8 @@ class Agent:
                 pass
             self._keep(number, get)
 
-        share = Share(self._loop, self._out, stream, fields["path"][0], found)
+        theirs = frames.number(fields, "carried")  # by the host
+        share = Share(self._loop, self._out, stream, fields["path"][0], None if theirs else found)
         if not share.closed:
             self._shares[stream] = share
         return share

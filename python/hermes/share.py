@@ -14,7 +14,7 @@ from .scratch import make_dirs, remove_tree
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
-    from typing import Callable, List, Set
+    from typing import Callable, List, Optional, Set
 
 
 _LARGEST = 256 << 20  # bytes; the host takes no more
@@ -28,14 +28,19 @@ class Share(Stream):
     anyway, because a writer that dies between the two must not be forgotten. Whoever waits for a
     file in out/ may read a FIFO out/.wake_NAME. Once that has no reader any more, the agent removes
     it and tells the host by an empty file in/end_NAME: a mirror cannot be asked who reads.
+
+    Without found the host moves the files of both by itself, and the agent does the rest.
     """
 
-    def __init__(self, loop: Loop, out: Out, stream: int, path: bytes, found: Callable[[bytes, bytes], None]) -> None:
+    def __init__(
+        self, loop: Loop, out: Out, stream: int, path: bytes, found: Optional[Callable[[bytes, bytes], None]]
+    ) -> None:
         self._loop, self._stream, self._out, self._found = loop, stream, out, found
         self._path = path
         self._wake = -1
         self._passed = set()  # type: Set[bytes]  # what is no regular file, or too long
         self._missed = set()  # type: Set[bytes]  # FIFOs that had no reader at the last look
+        self._placed = set()  # type: Set[bytes]  # what lay in out/ at the last look, where the host puts it
         self._looked = 0.0
         try:
             self._make()
@@ -50,19 +55,21 @@ class Share(Stream):
         """Offers every file that is there."""
         if self.closed:
             return
-        folder = os.path.join(self._path, b"in")
-        try:
-            names = os.listdir(folder)
-        except OSError:
-            return
-        for name in names:
-            if not name.startswith(b".") and name not in self._passed:
-                self._offer(name, os.path.join(folder, name))
+        if self._found:
+            folder = os.path.join(self._path, b"in")
+            for name in _visible(folder):
+                if name not in self._passed:
+                    self._offer(self._found, name, os.path.join(folder, name))
+        else:
+            names = set(_visible(os.path.join(self._path, b"out")))
+            if names - self._placed:
+                self.placed()
+            self._placed = names
         if time.monotonic() - self._looked >= _ROLL_CALL:
             self._looked = time.monotonic()
             self._call_roll()
 
-    def _offer(self, name: bytes, path: bytes) -> None:
+    def _offer(self, found: Callable[[bytes, bytes], None], name: bytes, path: bytes) -> None:
         try:
             info = os.lstat(path)
         except OSError:
@@ -71,7 +78,7 @@ class Share(Stream):
             self._passed.add(name)
             return
         try:
-            self._found(name, path)
+            found(name, path)
         except FileNotFoundError:
             pass  # its writer has taken it back
         except OSError:
@@ -118,6 +125,14 @@ class Share(Stream):
         except OSError:
             pass
         self.scan()
+
+
+def _visible(folder: bytes) -> List[bytes]:
+    """The files that are complete."""
+    try:
+        return [name for name in os.listdir(folder) if not name.startswith(b".")]
+    except OSError:
+        return []
 
 
 _BELL = b".wake_"
