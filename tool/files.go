@@ -107,6 +107,9 @@ type request struct {
 
 	New bool `json:"new"` // prepare: the file need not be there
 
+	Moves   [][2]string `json:"moves,omitempty"`   // rearrange: from, to
+	Removes []string    `json:"removes,omitempty"` // rearrange
+
 	Offset int64 `json:"offset"`
 	Limit  int64 `json:"limit"`
 
@@ -125,8 +128,8 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// call has a helper answer a request. All operations only look, so a helper that broke before it
-// answered, for instance because a script ended it, is replaced once.
+// call has a helper answer a request. A helper that broke before it answered, for instance because a
+// script ended it, is replaced once, unless it may have done something: all operations but one only look.
 func (f *Files) call(ctx context.Context, r request) (json.RawMessage, error) {
 	line, err := encode(r)
 	if err != nil {
@@ -140,7 +143,7 @@ func (f *Files) call(ctx context.Context, r request) (json.RawMessage, error) {
 	}
 	defer func() { <-slot }()
 	result, err := f.try(limited, line, r.admit)
-	if errors.Is(err, errBroken) && limited.Err() == nil {
+	if errors.Is(err, errBroken) && limited.Err() == nil && r.Op != opRearrange {
 		result, err = f.try(limited, line, r.admit)
 	}
 	if said := refusal(""); err == nil || errors.As(err, &said) {
@@ -248,16 +251,24 @@ type prepared struct {
 // two that patch one file at the same time must not undo each other. The caller unlocks.
 func (f *Files) prepare(ctx context.Context, r request) (file prepared, unlock func(), err error) {
 	r.Op = "prepare"
-	answer, err := f.call(ctx, r)
-	if err != nil {
+	if file, err = f.look(ctx, r); err != nil {
 		return prepared{}, nil, err
 	}
-	if err := json.Unmarshal(answer, &file); err != nil {
-		return prepared{}, nil, fmt.Errorf("prepare %s: %w", r.Name, err)
-	}
-	file.Mode &= fs.ModePerm
 	unlock, err = f.paths.lock(ctx, file.Path)
 	return file, unlock, err
+}
+
+// look asks about a file that is to be written.
+func (f *Files) look(ctx context.Context, r request) (file prepared, err error) {
+	answer, err := f.call(ctx, r)
+	if err != nil {
+		return prepared{}, err
+	}
+	if err := json.Unmarshal(answer, &file); err != nil {
+		return prepared{}, fmt.Errorf("%s %s: %w", r.Op, r.Name, err)
+	}
+	file.Mode &= fs.ModePerm
+	return file, nil
 }
 
 // parseAnswer splits an answer into a result and an error. The guest may write what it likes, so

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +18,7 @@ const (
 	maxListings = 20       // places that an ambiguity lists
 )
 
-// patchTool replaces text in a file.
+// patchTool replaces text in a file, or applies a patch of several.
 type patchTool struct{}
 
 var (
@@ -30,18 +31,18 @@ var (
 func (patchTool) Spec() Spec {
 	return Spec{
 		Name:    "patch",
-		Summary: "Replace one exact text in a file by another; the old text must occur once unless replace_all is set.",
+		Summary: "Replace a text in a file by another; the old text must occur once unless replace_all is set. Or apply a patch of several files.",
 		Params: []Param{
 			{Name: "path", Type: String, Nullable: true, NonEmpty: true, NoNUL: true, Doc: "The file, relative to the current directory or absolute."},
-			{Name: "old_string", Type: String, Nullable: true, Doc: "The text to replace, literally."},
+			{Name: "old_string", Type: String, Nullable: true, Doc: "The text to replace, literally; whole lines are found even if their white space differs."},
 			{Name: "new_string", Type: String, Nullable: true, Doc: "The text to put in its place, literally."},
 			{Name: "replace_all", Type: Boolean, Default: false, Nullable: true, Doc: "Replace every occurrence."},
 			{Name: "diff", Type: Boolean, Default: false, Nullable: true, Doc: "Return the unified diff too."},
-			{Name: "patch", Type: String, Nullable: true, Doc: "A patch in V4A format, for mode=\"patch\"."},
+			{Name: "patch", Type: String, Nullable: true, Doc: "A patch in V4A format (*** Begin Patch …), for mode=\"patch\": all of it is applied, or nothing."},
 			{Name: "mode", Type: String, Default: "replace", Nullable: true, Enum: []string{"replace", "patch"}, Doc: "Replace old_string, or apply patch."},
 		},
 		Returns: `{"status": "success", "success": True, "replacements": int}; ` +
-			`with diff=True also "diff": str and "files_modified": [str]`,
+			`with diff=True also "diff": str and "files_modified": [str]; "note": str if the text was not there literally`,
 	}
 }
 
@@ -60,6 +61,7 @@ type patchResult struct {
 	Status       string `json:"status"`
 	Success      bool   `json:"success"`
 	Replacements int    `json:"replacements"`
+	Note         string `json:"note,omitempty"` // in what the change is not literal
 	*patchDiff
 }
 
@@ -96,7 +98,7 @@ func (patchTool) CheckArgs(args json.RawMessage) error {
 
 func (a *patchArgs) check() error {
 	if a.Mode == "patch" || a.Patch != nil {
-		return errors.New("V4A patches are not supported yet; use path, old_string and new_string")
+		return a.checkPatch()
 	}
 	var missing []string
 	for _, p := range []struct {
@@ -118,7 +120,22 @@ func (a *patchArgs) check() error {
 	return nil
 }
 
+// checkPatch is check for a patch of whole files.
+func (a *patchArgs) checkPatch() error {
+	switch {
+	case a.Patch == nil:
+		return errors.New("missing argument 'patch', which mode=\"patch\" needs")
+	case a.Path != nil || a.OldString != nil || a.NewString != nil:
+		return errors.New("a patch names its files itself: leave out path, old_string and new_string")
+	}
+	_, err := parseV4A(*a.Patch)
+	return err
+}
+
 func (a *patchArgs) apply(ctx context.Context, env *Env) (*patchResult, error) {
+	if a.Patch != nil {
+		return a.applyPatch(ctx, env)
+	}
 	r, err := env.locate(*a.Path)
 	if err != nil {
 		return nil, err
@@ -136,19 +153,47 @@ func (a *patchArgs) apply(ctx context.Context, env *Env) (*patchResult, error) {
 	if err != nil {
 		return nil, fileError(r.Name, err)
 	}
-	after, n, err := replace(text.body, *a.OldString, *a.NewString, a.ReplaceAll)
+	after, n, note, err := a.replaced(text.body)
 	if err != nil {
 		return nil, fileError(r.Name, err)
 	}
 	if err := env.put(ctx, r, file, text.encode(after)); err != nil {
 		return nil, err
 	}
-	result := &patchResult{Status: "success", Success: true, Replacements: n}
+	result := &patchResult{Status: "success", Success: true, Replacements: n, Note: note}
 	if a.Diff {
-		diff := udiff.Unified("a/"+strings.TrimPrefix(r.Name, "/"), "b/"+strings.TrimPrefix(r.Name, "/"), text.body, after)
-		result.patchDiff = &patchDiff{Diff: diff, FilesModified: []string{r.Name}}
+		result.patchDiff = &patchDiff{Diff: unified(r.Name, r.Name, text.body, after), FilesModified: []string{r.Name}}
 	}
 	return result, nil
+}
+
+// unified is the difference between two texts of a file, which may have two names.
+func unified(from, to, before, after string) string {
+	return udiff.Unified(aside("a/", from), aside("b/", to), before, after)
+}
+
+// aside is a name on one side of a diff. None is that of no file.
+func aside(side, name string) string {
+	if name == "" {
+		return "/dev/null"
+	}
+	return side + strings.TrimPrefix(name, "/")
+}
+
+// replaced is a text with the replacement made, with how often and in what it is not literal.
+func (a *patchArgs) replaced(text string) (after string, n int, note string, err error) {
+	after, n, err = replace(text, *a.OldString, *a.NewString, a.ReplaceAll)
+	if !errors.Is(err, errNotFound) || a.ReplaceAll {
+		return after, n, "", err
+	}
+	c, err := tolerant(text, *a.OldString, *a.NewString)
+	switch {
+	case err != nil:
+		return "", 0, "", err
+	case c == nil:
+		return "", 0, "", fmt.Errorf("%w%s", errNotFound, nearest(text, 0, *a.OldString))
+	}
+	return text[:c.from] + c.with + text[c.to:], 1, c.note, nil
 }
 
 // readWhole returns the content of a file in the environment; name is how its caller calls it. Memory
@@ -187,13 +232,13 @@ func replace(text, before, after string, all bool) (string, int, error) {
 	if all {
 		n := strings.Count(text, before)
 		if n == 0 {
-			return "", 0, notFound(text, before)
+			return "", 0, errNotFound
 		}
 		return strings.ReplaceAll(text, before, after), n, nil
 	}
 	switch places := occurrences(text, before); len(places) {
 	case 0:
-		return "", 0, notFound(text, before)
+		return "", 0, errNotFound
 	case 1:
 		at := places[0]
 		return text[:at] + after + text[at+len(before):], 1, nil
@@ -215,36 +260,33 @@ func occurrences(text, s string) []int {
 	}
 }
 
-func notFound(text, before string) error {
-	if strings.Contains(text, "\r\n") && strings.Contains(text, toCRLF(before)) {
-		return errors.New("old_string was not found: the lines of the file end in \\r\\n, those of old_string in \\n")
-	}
-	return errors.New("old_string was not found")
-}
-
-func toCRLF(s string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
-}
+var errNotFound = errors.New("old_string was not found")
 
 // ambiguous lists the lines where the text stands.
 func ambiguous(text string, places []int) error {
-	var lines []string
+	var lines []int
 	line, from := 1, 0
-	for _, at := range places[:min(len(places), maxListings)] {
+	for _, at := range places[:min(len(places), maxListings+1)] {
 		line += strings.Count(text[from:at], "\n")
 		from = at
-		if s := strconv.Itoa(line); len(lines) == 0 || lines[len(lines)-1] != s {
-			lines = append(lines, s)
-		}
+		lines = append(lines, line)
 	}
-	more := ""
-	if len(places) > maxListings {
+	return fmt.Errorf("old_string occurs %d times, on %s; add more of what is around it, or set replace_all", len(places), listed(lines))
+}
+
+// listed names lines, which are in order, each once. Beyond maxListings it says that there are more.
+func listed(lines []int) string {
+	shown := slices.Compact(slices.Clone(lines[:min(len(lines), maxListings)]))
+	words := make([]string, len(shown))
+	for i, n := range shown {
+		words[i] = strconv.Itoa(n)
+	}
+	name, more := "lines ", ""
+	if len(words) == 1 {
+		name = "line "
+	}
+	if len(lines) > maxListings {
 		more = " and further down"
 	}
-	on := "lines"
-	if len(lines) == 1 {
-		on = "line"
-	}
-	return fmt.Errorf("old_string occurs %d times, on %s %s%s; add more of what is around it, or set replace_all",
-		len(places), on, strings.Join(lines, ", "), more)
+	return name + strings.Join(words, ", ") + more
 }

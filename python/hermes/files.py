@@ -1,4 +1,5 @@
-"""The file helper: answers read_file, search_files and the checks before a write, a line each.
+"""The file helper: answers read_file, search_files and the checks before a write, a line each. It also
+moves and removes files, for patches.
 
 A request is a JSON object with "op"; the answer is "+" and the result as JSON, or "-" and a message
 as a JSON string. The host keeps helpers between calls and ends one at a call's deadline, so nothing
@@ -53,6 +54,10 @@ def handle(request: Row) -> Row:
             return read_file(request)
         if op == "prepare":
             return prepare(request)
+        if op == "vacant":
+            return vacant(request)
+        if op == "rearrange":
+            return rearrange(request)
     except OSError as err:
         raise OSError(err.errno, reason(err), clip(request["name"])) from None
     raise ValueError("unknown operation %r" % op)
@@ -258,6 +263,47 @@ def prepare(request: Row) -> Row:
         return {"path": target, "mode": 0o666 & ~_umask()}
     _writable(target, name)
     return {"path": target, "mode": 0}
+
+
+def vacant(request: Row) -> Row:
+    """Check that a file can be made where none is, and return its path. Nothing is made yet."""
+    path, name = request["path"], clip(request["name"])
+    if path.endswith("/"):
+        raise ValueError("%s: is the name of a directory" % name)
+    if os.path.lexists(path):
+        raise ValueError("%s: is there already" % name)
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    if not os.path.isdir(folder):
+        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), name)
+    _writable(folder, name)
+    return {"path": target, "mode": 0}
+
+
+def rearrange(request: Row) -> Row:
+    """Move and remove files: all of them or none."""
+    done = []  # type: List[Tuple[str, str]]
+    removed = []  # type: List[str]
+    try:
+        for path in request.get("removes", ()):
+            aside = os.path.join(os.path.dirname(path), ".hermes_removed_" + os.urandom(6).hex())
+            os.rename(path, aside)
+            done.append((aside, path))
+            removed.append(aside)
+        for source, target in request.get("moves", ()):
+            if os.path.lexists(target):
+                raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
+            os.rename(source, target)
+            done.append((target, source))
+    except OSError:
+        for now, before in reversed(done):
+            os.rename(now, before)
+        raise
+    for aside in removed:
+        os.unlink(aside)
+    return {}
 
 
 def _writable(path: str, name: str) -> None:

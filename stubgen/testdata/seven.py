@@ -7,17 +7,17 @@ def patch(
     patch: "str | None" = None,
     mode: str = "replace",
 ) -> dict:
-    """Replace one exact text in a file by another; the old text must occur once unless replace_all is set.
+    """Replace a text in a file by another; the old text must occur once unless replace_all is set. Or apply a patch of several files.
 
     path: The file, relative to the current directory or absolute.
-    old_string: The text to replace, literally.
+    old_string: The text to replace, literally; whole lines are found even if their white space differs.
     new_string: The text to put in its place, literally.
     replace_all: Replace every occurrence.
     diff: Return the unified diff too.
-    patch: A patch in V4A format, for mode="patch".
+    patch: A patch in V4A format (*** Begin Patch …), for mode="patch": all of it is applied, or nothing.
     mode: Replace old_string, or apply patch. One of: replace, patch.
 
-    Returns {"status": "success", "success": True, "replacements": int}; with diff=True also "diff": str and "files_modified": [str].
+    Returns {"status": "success", "success": True, "replacements": int}; with diff=True also "diff": str and "files_modified": [str]; "note": str if the text was not there literally.
     A failed call returns a dict with "error" and nothing else.
     """
     _args: dict = {}

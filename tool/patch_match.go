@@ -1,0 +1,78 @@
+package tool
+
+import (
+	"fmt"
+	"strings"
+)
+
+// change is a part of a text that is replaced.
+type change struct {
+	from, to int // bytes
+	with     string
+	note     string // how it differs from what was asked for; "": not at all
+}
+
+// tolerant finds whole lines that are those of before but for white space, and what belongs there. It
+// does not guess: the lines must be there once, and the indentation of each must be clear. It is nil if
+// they are not there.
+func tolerant(text, before, after string) (*change, error) {
+	wanted := splitLines(before)
+	if strings.TrimSpace(before) == "" {
+		return nil, nil
+	}
+	for i, line := range wanted {
+		wanted[i], _ = cutEnd(line)
+	}
+	lines := splitLines(text)
+	for t := lineEnds; t <= spacing; t++ {
+		places := seek(t.keys(lines), t.keys(wanted), 0, maxListings+1)
+		switch len(places) {
+		case 0:
+			continue
+		case 1:
+			return fitted(lines, wanted, places[0], t, before, after), nil
+		}
+		var numbers []int
+		for _, at := range places {
+			numbers = append(numbers, at+1)
+		}
+		return nil, fmt.Errorf("old_string is not there literally; %v not counted, it occurs on %s: copy one of them, with what is around it", t, listed(numbers))
+	}
+	return nil, nil
+}
+
+// fitted is the change of the lines from at on, or nil if it is not clear what is meant.
+func fitted(lines, wanted []string, at int, t tolerance, before, after string) *change {
+	found := lines[at : at+len(wanted)]
+	f, ok := newFit(wanted, found)
+	if !ok {
+		return nil
+	}
+	c := &change{with: f.text(after)}
+	for _, line := range lines[:at] {
+		c.from += len(line)
+	}
+	c.to = c.from + len(strings.Join(found, ""))
+	if !strings.HasSuffix(before, "\n") { // the end of the last line is not replaced
+		_, end := cutEnd(found[len(found)-1])
+		c.to -= len(end)
+	}
+	c.note = fmt.Sprintf("old_string was found on line %d, %v not counted", at+1, t)
+	if c.with != after {
+		c.note += "; new_string was given the line ends and the indentation of the file"
+	}
+	return c
+}
+
+// text is a text as the file has it.
+func (f *fit) text(after string) string {
+	var b strings.Builder
+	for _, line := range splitLines(after) {
+		text, end := cutEnd(line)
+		b.WriteString(f.line(text))
+		if end != "" {
+			b.WriteString(f.end)
+		}
+	}
+	return b.String()
+}

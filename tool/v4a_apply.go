@@ -1,0 +1,276 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// opRearrange moves and removes files, all or none; opVacant finds out whether a new one can be made.
+const (
+	opRearrange = "rearrange"
+	opVacant    = "vacant"
+)
+
+// undoWait bounds how long a patch that failed takes to put back what it has changed.
+const undoWait = 10 * time.Second
+
+// edit is what happens to one file.
+type edit struct {
+	section
+	request request
+	file    prepared // without symlinks
+	target  request  // where it is moved
+	there   prepared
+	text    fileText
+	opaque  bool // it is no text, or too much
+	after   string
+}
+
+// edits is a patch on its way. All of it is checked before a byte is written, and what fails then is
+// undone.
+type edits struct {
+	env    *Env
+	list   []*edit
+	notes  []string
+	unlock []func()
+	undo   []func(context.Context) error
+}
+
+// applyPatch applies a patch of whole files: all of it or nothing.
+func (a *patchArgs) applyPatch(ctx context.Context, env *Env) (*patchResult, error) {
+	sections, err := parseV4A(*a.Patch)
+	if err != nil {
+		return nil, err
+	}
+	e := &edits{env: env}
+	defer func() {
+		for _, unlock := range e.unlock {
+			unlock()
+		}
+	}()
+	for _, s := range sections {
+		if err := e.add(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.lock(ctx); err != nil {
+		return nil, err
+	}
+	for _, d := range e.list {
+		if err := e.compute(ctx, d, a.Diff); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.commit(ctx); err != nil {
+		return nil, errors.Join(err, e.rollBack(ctx))
+	}
+	return e.result(a.Diff), nil
+}
+
+// add finds out whether one part of the patch is possible, as far as that can be told from outside.
+func (e *edits) add(ctx context.Context, s section) (err error) {
+	d := &edit{section: s}
+	if d.request, err = e.env.locate(s.path); err != nil {
+		return err
+	}
+	d.request.Op = "prepare"
+	if s.kind == v4aAdd {
+		d.request.Op = opVacant
+	}
+	if d.file, err = e.env.Files.look(ctx, d.request); err != nil {
+		return err
+	}
+	if s.to != "" {
+		if d.target, err = e.env.locate(s.to); err != nil {
+			return err
+		}
+		d.target.Op = opVacant
+		if d.there, err = e.env.Files.look(ctx, d.target); err != nil {
+			return err
+		}
+	}
+	e.list = append(e.list, d)
+	return nil
+}
+
+// lock locks all files against other calls, in an order that all calls have.
+func (e *edits) lock(ctx context.Context) error {
+	names := map[string]string{}
+	var paths []string
+	for _, d := range e.list {
+		for path, name := range map[string]string{d.file.Path: d.path, d.there.Path: d.to} {
+			if path == "" {
+				continue
+			}
+			if _, twice := names[path]; twice {
+				return fmt.Errorf("the patch names %s twice: put all of its hunks into one section", clipPath(name))
+			}
+			names[path] = name
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		unlock, err := e.env.Files.paths.lock(ctx, path)
+		if err != nil {
+			return err
+		}
+		e.unlock = append(e.unlock, unlock)
+	}
+	return nil
+}
+
+// compute reads a file and makes its new text. One that goes, or only moves, is read for a diff alone,
+// and may be anything.
+func (e *edits) compute(ctx context.Context, d *edit, diff bool) error {
+	if d.kind == v4aAdd {
+		d.after = d.content
+		return nil
+	}
+	if len(d.hunks) == 0 && !diff {
+		return nil
+	}
+	data, err := readWhole(ctx, e.env, d.file.Path, d.request.Name)
+	if err == nil {
+		if d.text, err = decodeText(data); err != nil {
+			err = fileError(d.request.Name, err)
+		}
+	}
+	if len(d.hunks) == 0 {
+		d.opaque = err != nil
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if err := d.patch(e); err != nil {
+		return fileError(d.request.Name, err)
+	}
+	return nil
+}
+
+func (d *edit) patch(e *edits) (err error) {
+	var notes []string
+	d.after, notes, err = patchText(d.text.body, d.hunks)
+	for _, note := range notes {
+		e.notes = append(e.notes, clipPath(d.request.Name)+": "+note)
+	}
+	return err
+}
+
+// commit writes. Texts come first, for they need room on the disk; moves and removals go all at once.
+func (e *edits) commit(ctx context.Context) error {
+	last := request{Op: opRearrange, admit: e.env.admit}
+	for _, d := range e.list {
+		var err error
+		switch {
+		case d.kind == v4aAdd:
+			err = e.make(ctx, d)
+		case d.kind == v4aDelete:
+			last.Removes = append(last.Removes, d.request.Path)
+		case len(d.hunks) > 0:
+			err = e.write(ctx, d)
+		}
+		if err == nil && d.to != "" {
+			last.Moves = append(last.Moves, [2]string{d.request.Path, d.there.Path})
+			d.target.Op, d.target.New = "prepare", true // which makes the directories
+			_, err = e.env.Files.look(ctx, d.target)
+		}
+		if err != nil {
+			return err
+		}
+		last.Name, last.Dir = d.request.Name, d.request.Dir
+	}
+	if len(last.Moves)+len(last.Removes) == 0 {
+		return nil
+	}
+	_, err := e.env.Files.call(ctx, last)
+	return err
+}
+
+// make writes a new file.
+func (e *edits) make(ctx context.Context, d *edit) error {
+	r := d.request
+	r.Op, r.New = "prepare", true
+	file, err := e.env.Files.look(ctx, r)
+	if err != nil {
+		return err
+	}
+	e.undo = append(e.undo, func(ctx context.Context) error {
+		_, err := e.env.Files.call(ctx, request{Op: opRearrange, Name: r.Name, Dir: r.Dir, Removes: []string{file.Path}, admit: e.env.admit})
+		if isMissing(err) {
+			return nil // it was not made
+		}
+		return err
+	})
+	return e.env.put(ctx, r, file, strings.NewReader(d.content))
+}
+
+// isMissing tells whether a helper found no file.
+func isMissing(err error) bool {
+	return err != nil && strings.HasSuffix(err.Error(), "no such file or directory")
+}
+
+// write replaces the text of a file.
+func (e *edits) write(ctx context.Context, d *edit) error {
+	e.undo = append(e.undo, func(ctx context.Context) error {
+		return e.env.put(ctx, d.request, d.file, d.text.encode(d.text.body))
+	})
+	return e.env.put(ctx, d.request, d.file, d.text.encode(d.after))
+}
+
+// rollBack puts back what was there. The call may be over: that is no reason to leave half of a patch.
+func (e *edits) rollBack(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWait)
+	defer cancel()
+	var errs []error
+	for _, undo := range slices.Backward(e.undo) {
+		if err := undo(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("and what was changed before that could not be put back: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// result counts what was done.
+func (e *edits) result(diff bool) *patchResult {
+	r := &patchResult{Status: "success", Success: true, Note: strings.Join(e.notes, "; ")}
+	var diffs strings.Builder
+	var names []string
+	for _, d := range e.list {
+		r.Replacements += max(1, len(d.hunks))
+		names = append(names, d.request.Name)
+		if d.to != "" {
+			names = append(names, d.target.Name)
+		}
+		diffs.WriteString(d.diff())
+	}
+	if diff {
+		r.patchDiff = &patchDiff{Diff: diffs.String(), FilesModified: names}
+	}
+	return r
+}
+
+// diff is the change as a unified diff, headed by a move.
+func (d *edit) diff() string {
+	name := d.request.Name
+	switch {
+	case d.kind == v4aAdd:
+		return unified("", name, "", d.after)
+	case d.kind == v4aDelete && d.opaque:
+		return fmt.Sprintf("deleted file %s\n", name)
+	case d.kind == v4aDelete:
+		return unified(name, "", d.text.body, "")
+	case d.to == "":
+		return unified(name, name, d.text.body, d.after)
+	}
+	head := fmt.Sprintf("rename from %s\nrename to %s\n", name, d.target.Name)
+	if len(d.hunks) == 0 {
+		return head
+	}
+	return head + unified(name, d.target.Name, d.text.body, d.after)
+}

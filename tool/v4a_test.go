@@ -1,0 +1,121 @@
+package tool
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParseV4A(t *testing.T) {
+	wrap := func(lines ...string) string {
+		return v4aBegin + "\n" + strings.Join(lines, "\n") + "\n" + v4aEnd + "\n"
+	}
+	for name, tt := range map[string]struct{ patch, want string }{
+		"no beginning":            {"*** Update File: a\n", `line 1: a patch begins with "*** Begin Patch"`},
+		"empty":                   {"", "line 1: a patch begins"},
+		"cut off":                 {"*** Begin Patch\n*** Update File: a\n-x", "is the patch cut off?"},
+		"no file":                 {wrap(), "it changes no file"},
+		"text behind the end":     {wrap("*** Delete File: a") + "more", "line 4: nothing may come after"},
+		"text before a section":   {wrap("hello"), `line 2: "hello" is no beginning of a section`},
+		"no path":                 {wrap("*** Add File: "), "line 2: *** Add File: needs a path"},
+		"a NUL in a path":         {wrap("*** Add File: a\x00b"), "needs a path"},
+		"no path to move to":      {wrap("*** Update File: a", "*** Move to:"), "line 3: *** Move to: needs a path"},
+		"a new file without plus": {wrap("*** Add File: a", "+x", "y"), "line 4: every line of a new file begins with +"},
+		"a removal with lines":    {wrap("*** Delete File: a", "-x"), `line 3: "-x" is no beginning of a section`},
+		"no hunk":                 {wrap("*** Update File: a"), "changes nothing"},
+		"context alone":           {wrap("*** Update File: a", "@@ f", " x", " y"), "line 3: nothing changes here"},
+		"a line without a mark":   {wrap("*** Update File: a", "-x", "y"), `line 4: "y" begins with none of space, - and +`},
+		"an unknown marker":       {wrap("*** Rename File: a"), "is no beginning of a section"},
+	} {
+		if s, err := parseV4A(tt.patch); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, %v, want %q", name, s, err, tt.want)
+		}
+	}
+	got, err := parseV4A("\n" + wrap("*** Update File: a b ", "*** Move to: c", "@@ class A", "@@   def f", " x", "", "-y", "", "@@", "+z", "*** End of File", "", "*** Add File: d", "*** Delete File: e"))
+	if err != nil || len(got) != 3 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	first := got[0]
+	if first.path != "a b" || first.to != "c" || len(first.hunks) != 2 || got[1].content != "" || got[2].path != "e" {
+		t.Errorf("%+v", got)
+	}
+	if h := first.hunks[0]; strings.Join(h.anchors, "|") != "class A|def f" || len(h.lines) != 3 || h.lines[1] != (hunkLine{' ', ""}) || h.last {
+		t.Errorf("%+v", h)
+	}
+	if h := first.hunks[1]; len(h.anchors) != 0 || !h.last || len(h.lines) != 1 {
+		t.Errorf("%+v", h)
+	}
+}
+
+func TestPatchText(t *testing.T) {
+	const source = "class A:\n    def f(self):\n        return 1\n\nclass B:\n    def f(self):\n        return 1\n"
+	for name, tt := range map[string]struct{ text, hunks, want, note, err string }{
+		"a line":                  {"a\nb\nc\n", " a\n-b\n+x\n+y", "a\nx\ny\nc\n", "", ""},
+		"two hunks in order":      {"a\nb\nc\nb\n", "-a\n+1\n@@\n c\n-b\n+2", "1\nb\nc\n2\n", "", ""},
+		"hunks out of order":      {"a\nb\n", "-b\n+2\n@@\n-a\n+1", "", "", "were not found below line 2"},
+		"an anchor":               {source, "@@ class B:\n-        return 1\n+        return 2", strings.Replace(source, "1\n\nclass B:\n    def f(self):\n        return 1", "1\n\nclass B:\n    def f(self):\n        return 2", 1), "", ""},
+		"anchors one in another":  {source, "@@ class B:\n@@ def f(self):\n-        return 1\n+        return 2", strings.TrimSuffix(source, "1\n") + "2\n", "", ""},
+		"an anchor that is not":   {source, "@@ class C:\n-        return 1\n+        return 2", "", "", `the line "class C:" was not found`},
+		"ambiguous":               {source, "-        return 1\n+        return 2", "", "", "occur on lines 3, 7: add more"},
+		"an insertion":            {"a\nb\n", "@@ a\n+x", "a\nx\nb\n", "", ""},
+		"an insertion at the end": {"a\nb\n", "+x", "a\nb\nx\n", "", ""},
+		"into an empty file":      {"", "+x", "x\n", "", ""},
+		"without a last end":      {"a\nb", "-b\n+c\n+d", "a\nc\nd", "", ""},
+		"behind it":               {"a\nb", " b\n+c", "a\nb\nc", "", ""},
+		"CRLF":                    {"a\r\nb\r\n", " a\n-b\n+c\n+d", "a\r\nc\r\nd\r\n", "", ""},
+		"CRLF, nothing to find":   {"a\r\n", "+b", "a\r\nb\r\n", "", ""},
+		"indented more":           {source, "@@ class A:\n def f(self):\n-    return 1\n+    if x:\n+        return 2", strings.Replace(source, "        return 1", "        if x:\n            return 2", 1), "line 2, indentation not counted", ""},
+		"the end of the file":     {"a\nb\na\n", "-a\n+x\n*** End of File", "a\nb\nx\n", "", ""},
+		"not at the end":          {"a\nb\n", "-a\n+x\n*** End of File", "", "", "at the end of the file"},
+		"context keeps its bytes": {"a  \nb\n", " a\n-b\n+c", "a  \nc\n", "", ""},
+		"the nearest is shown":    {"a = 1\nb = 2\n", " a = 1\n-b = 3\n+b = 4", "", "", "; the nearest is line 1"},
+		"all lines go":            {"a\n", "-a", "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sections, err := parseV4A(v4aBegin + "\n" + v4aUpdate + " f\n" + tt.hunks + "\n" + v4aEnd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, notes, err := patchText(tt.text, sections[0].hunks)
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("%q, %v; want %q", got, err, tt.err)
+				}
+				return
+			}
+			if note := strings.Join(notes, "; "); err != nil || got != tt.want || !strings.Contains(note, tt.note) {
+				t.Errorf("%q, want %q; %s, %v", got, tt.want, note, err)
+			}
+		})
+	}
+}
+
+// Whatever a patch is, it is refused or does exactly what its lines say: what stays of the file are the
+// file's own lines, and what comes are those with a plus.
+func FuzzV4A(f *testing.F) {
+	f.Add("*** Begin Patch\n*** Update File: a\n@@ x\n x\n-y\n+z\n*** End Patch", "x\ny\n")
+	f.Add("*** Begin Patch\n*** Add File: a\n+x\n*** Delete File: b\n*** End Patch", "")
+	f.Add("*** Begin Patch\n*** Update File: a\n*** Move to: b\n\n-\t y\r\n*** End of File\n*** End Patch", "x\r\n y")
+	f.Fuzz(func(t *testing.T, patch, text string) {
+		sections, err := parseV4A(patch)
+		if err != nil {
+			return
+		}
+		for _, s := range sections {
+			after, _, err := patchText(text, s.hunks)
+			if err != nil {
+				continue
+			}
+			removed, added := 0, 0
+			for _, h := range s.hunks {
+				for _, l := range h.lines {
+					removed += strings.Count(string(l.op), "-")
+					added += strings.Count(string(l.op), "+")
+				}
+			}
+			before, now := len(splitLines(text)), len(splitLines(after))
+			if now != before-removed+added && text != "" && strings.HasSuffix(text, "\n") {
+				t.Errorf("%d lines, %d removed, %d added: %d", before, removed, added, now)
+			}
+		}
+	})
+}
