@@ -53,9 +53,16 @@ const (
 	maxPayload = 1 << 20 // bytes; a longer frame is a broken peer
 	window     = 1 << 20 // bytes that a channel may send before it gets credit
 	piece      = 1 << 16 // bytes of the DATA frames that the host sends
+
+	// Bytes 2 and 3 of a header. No UTF-8 text has them, and no frame that is read from a wrong place on.
+	mark0, mark1 = 0xf5, 0xfa
 )
 
 var errProtocol = errors.New("the guest agent broke the protocol")
+
+// errBroken means that a stream which was an agent's is not its own any more. User code may have a way to
+// it: that of a container's main process, /proc/1/fd.
+var errBroken = errors.New("the guest agent's stream is broken, as by something there that wrote into it or read from it")
 
 type header struct {
 	kind    kind
@@ -65,12 +72,12 @@ type header struct {
 }
 
 func (h header) append(buf []byte) []byte {
-	buf = append(buf, byte(h.kind), h.channel, 0, 0)
+	buf = append(buf, byte(h.kind), h.channel, mark0, mark1)
 	buf = binary.BigEndian.AppendUint32(buf, h.stream)
 	return binary.BigEndian.AppendUint32(buf, h.length)
 }
 
-// readHeader reads a header and checks its length before anybody allocates for it.
+// readHeader reads a header and checks that it is one, and its length before anybody allocates for it.
 func readHeader(r io.Reader) (header, error) {
 	var b [headerSize]byte
 	if _, err := io.ReadFull(r, b[:]); err != nil {
@@ -80,7 +87,10 @@ func readHeader(r io.Reader) (header, error) {
 		kind: kind(b[0]), channel: b[1],
 		stream: binary.BigEndian.Uint32(b[4:]), length: binary.BigEndian.Uint32(b[8:]),
 	}
-	if h.length > maxPayload {
+	switch {
+	case b[2] != mark0 || b[3] != mark1:
+		return header{}, fmt.Errorf("%w: %q is no frame", errProtocol, b)
+	case h.length > maxPayload:
 		return header{}, fmt.Errorf("%w: a frame of %d bytes", errProtocol, h.length)
 	}
 	return h, nil

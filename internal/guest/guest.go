@@ -310,7 +310,10 @@ func (g *Guest) read(r *bufio.Reader) {
 		if err == nil {
 			continue
 		}
-		if !errors.Is(err, errProtocol) && !errors.Is(err, fields.ErrShort) {
+		switch {
+		case errors.Is(err, errProtocol), errors.Is(err, fields.ErrShort):
+			err = fmt.Errorf("%w (%w)", errBroken, err)
+		default:
 			err = fmt.Errorf("the guest agent is gone: %w", err)
 		}
 		_ = g.fail(&backend.GoneError{Reason: err})
@@ -329,8 +332,11 @@ func (g *Guest) readFrame(r *bufio.Reader) error {
 	if _, err := io.ReadFull(r, payload); err != nil {
 		return err
 	}
-	if h.kind == kindAccept || h.kind == kindFile {
+	switch h.kind {
+	case kindAccept, kindFile:
 		return g.adopt(h, payload)
+	case kindRefused:
+		return fmt.Errorf("%w: it says that %.200q", errProtocol, payload)
 	}
 	if s := g.lookup(h.stream); s != nil {
 		return s.frame(h.kind, h.channel, payload)

@@ -148,10 +148,13 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 func TestBreach(t *testing.T) {
 	flood := frame(kindData, chanStdout, 1, make([]byte, maxPayload))
 	for name, says := range map[string][]byte{
-		"more than credit":   append(bytes.Clone(flood), flood...),
-		"oversized frame":    header{kindData, 0, 1, maxPayload + 1}.append(nil),
-		"stream of the host": frame(kindAccept, 0, 7, nil),
-		"fields cut short":   frame(kindExit, 0, 1, []byte{0}),
+		"more than credit":     append(bytes.Clone(flood), flood...),
+		"oversized frame":      header{kindData, 0, 1, maxPayload + 1}.append(nil),
+		"stream of the host":   frame(kindAccept, 0, 7, nil),
+		"fields cut short":     frame(kindExit, 0, 1, []byte{0}),
+		"words of others":      []byte("hello from a script\n"),
+		"few of them":          append([]byte("x"), frame(kindPong, 0, 0, make([]byte, 4))...),
+		"what it complains of": frame(kindRefused, 0, 0, []byte("that is no frame")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, err := play(t, Options{}, func(w io.WriteCloser, begin <-chan struct{}) {
@@ -170,7 +173,7 @@ func TestBreach(t *testing.T) {
 			}
 			<-g.Done()
 			_ = blocked.Close() // until then the writer holds what came first
-			if err := p.Wait(t.Context()); !errors.Is(err, backend.ErrUnavailable) {
+			if err := p.Wait(t.Context()); !errors.Is(err, backend.ErrUnavailable) || !errors.Is(err, errBroken) {
 				t.Errorf("wait: %v", err)
 			}
 			if _, err := g.Start(t.Context(), backend.Cmd{Args: []string{"x"}}); !errors.Is(err, backend.ErrUnavailable) {

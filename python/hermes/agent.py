@@ -109,9 +109,10 @@ class Agent:
     def _take_frames(self) -> None:
         buffer, at, size = self._buffer, 0, frames.HEADER.size
         while len(buffer) - at >= size:
-            kind, channel, stream, length = frames.HEADER.unpack_from(buffer, at)
-            if length > frames.MAX_PAYLOAD:
+            kind, channel, mark, stream, length = frames.HEADER.unpack_from(buffer, at)
+            if mark != frames.MARK or length > frames.MAX_PAYLOAD:
                 self._over = True  # no host of ours: nothing that follows can be trusted
+                self._out.send(frames.REFUSED, 0, b"what came is no frame")
                 return
             if len(buffer) - at < size + length:
                 break

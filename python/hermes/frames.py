@@ -1,6 +1,6 @@
 """The frames of the agent's stream: the Python half of internal/guest/frame.go.
 
-A frame is a header of 12 bytes (kind, channel, two zero bytes, stream, length; big endian) and a
+A frame is a header of 12 bytes (kind, channel, the two bytes of MARK, stream, length; big endian) and a
 payload. Streams opened by the host have odd numbers, those opened by the guest even ones. A process
 has four channels, everything else uses channel 0. Kinds and fields that a side does not know are
 ignored, so that either can be newer.
@@ -51,7 +51,8 @@ FILE = 41  # guest: a file of a share, on a stream of the guest's
 
 STDIN, STDOUT, STDERR, CONTROL = range(4)
 
-HEADER = struct.Struct(">BB2xII")
+HEADER = struct.Struct(">BBHII")
+MARK = 0xF5FA  # no UTF-8 text has these bytes, and no frame that is read from a wrong place on
 MAX_PAYLOAD = 1 << 20  # bytes; a longer frame is a broken peer
 WINDOW = 1 << 20  # bytes a channel may send before it gets credit
 
@@ -59,7 +60,7 @@ _LENGTHS = struct.Struct(">HI")
 
 
 def frame(kind: int, stream: int, payload: bytes = b"", channel: int = 0) -> bytes:
-    return HEADER.pack(kind, channel, stream, len(payload)) + payload
+    return HEADER.pack(kind, channel, MARK, stream, len(payload)) + payload
 
 
 def encode(fields: Iterable[Tuple[str, Value]]) -> bytes:

@@ -133,7 +133,7 @@ class Out:
             self.flush()
 
     def send_spliced(self, stream: int, channel: int, source: Source, size: int) -> None:
-        header = frames.HEADER.pack(frames.DATA, channel, stream, size)
+        header = frames.HEADER.pack(frames.DATA, channel, frames.MARK, stream, size)
         self._queue.append(memoryview(header))
         self._queue.append(_Splice(source, size))
         if len(self._queue) == 2:

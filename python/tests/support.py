@@ -123,7 +123,8 @@ class Host:
         head = self._out.read(frames.HEADER.size)
         if len(head) < frames.HEADER.size:
             raise EOFError
-        kind, channel, stream, length = frames.HEADER.unpack(head)
+        kind, channel, mark, stream, length = frames.HEADER.unpack(head)
+        assert mark == frames.MARK, head
         return kind, channel, stream, self._out.read(length)
 
     def until(self, wanted: int, stream: int, more: bool = True) -> Tuple[Dict[int, bytes], Dict[str, List[bytes]]]:

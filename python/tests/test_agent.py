@@ -190,12 +190,19 @@ class AgentTest(unittest.TestCase):
         data, _ = self.run_to_end(host, "echo", "on")
         self.assertEqual(data[frames.STDOUT], b"on\n")
 
-    def test_an_oversized_frame_ends_the_agent(self):
-        host = self.host()
-        host._in.write(frames.HEADER.pack(frames.DATA, 0, 1, frames.MAX_PAYLOAD + 1))
-        host._in.flush()
-        with self.assertRaises(EOFError):
-            host.read()
+    def test_what_is_no_frame_ends_the_agent(self):
+        for name, data in (
+            ("oversized", frames.HEADER.pack(frames.DATA, 0, frames.MARK, 1, frames.MAX_PAYLOAD + 1)),
+            ("text", b"hello, agent"),
+            ("cut", 2 * frames.frame(frames.PING, 0, b"1234")[5:]),
+        ):
+            with self.subTest(name):
+                host = self.host()
+                host._in.write(data)
+                host._in.flush()
+                self.assertEqual(host.read(), (frames.REFUSED, 0, 0, b"what came is no frame"))
+                with self.assertRaises(EOFError):
+                    host.read()
 
     def pids(self, host, stream, count):
         """The numbers that a script prints."""
