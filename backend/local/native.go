@@ -64,7 +64,27 @@ func OpenNative(ctx context.Context, cfg Config) (*Native, error) {
 		_ = n.Close() // the first error is the one to tell
 		return nil, wrap("open", err)
 	}
+	if runtime.GOOS == "windows" { // elsewhere agents do it, of whom some may still be at work there
+		n.work.Go(func() { sweep(n.info.Temp) })
+	}
 	return n, nil
+}
+
+// sweep removes scratch directories of processes that have ended without doing that.
+func sweep(temp string) {
+	entries, err := os.ReadDir(temp)
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		dir := filepath.Join(temp, entry.Name())
+		if !entry.IsDir() || !strings.HasPrefix(entry.Name(), scratchPrefix) {
+			continue
+		}
+		if mark, err := owner.Read(dir); err == nil && mark.Dead() {
+			_ = scrap.Remove(dir) // else the next one does, or prune
+		}
+	}
 }
 
 // newNative is an environment that has proved nothing yet.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/owner"
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
@@ -303,5 +304,33 @@ func TestNativeTerminate(t *testing.T) {
 		if err := p.Wait(t.Context()); !errors.As(err, &exit) || *exit != (backend.ExitError{Code: -int(sig), Signal: sig}) {
 			t.Errorf("signal %d: ended with %v", sig, err)
 		}
+	}
+}
+
+// TestSweep: of what lies in a temporary directory, that of a dead process goes, and nothing else.
+func TestSweep(t *testing.T) {
+	temp := t.TempDir()
+	dead := owner.Self()
+	dead.PID, dead.Start = testenv.DeadPID(t), "-"
+	for name, mark := range map[string]*owner.Mark{
+		scratchPrefix + "dead": &dead, scratchPrefix + "unmarked": nil, "another": &dead, scratchPrefix + "ours": new(owner.Self()),
+	} {
+		dir := filepath.Join(temp, name)
+		err := os.MkdirAll(filepath.Join(dir, "sub"), 0o700)
+		if mark != nil && err == nil {
+			err = mark.Write(dir)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep(temp)
+	entries, err := os.ReadDir(temp)
+	var left []string
+	for _, entry := range entries {
+		left = append(left, entry.Name())
+	}
+	if want := []string{"another", scratchPrefix + "ours", scratchPrefix + "unmarked"}; err != nil || !slices.Equal(left, want) {
+		t.Errorf("left: %q, %v; want %q", left, err, want)
 	}
 }
