@@ -18,7 +18,10 @@ import (
 
 // TestScripts runs one table on every backend and over every transport.
 func TestScripts(t *testing.T) {
-	scripttest.Everywhere(t, scripttest.TestScripts, places()...)
+	native := scripttest.Place{
+		Name: "native", Options: func(t *testing.T) hermes.Options { return options(t, "native") }, Transports: []string{"tcp", "file"},
+	}
+	scripttest.Everywhere(t, scripttest.TestScripts, append(places(), native)...)
 }
 
 // TestCells runs one table of sessions on every backend and over every transport.
@@ -44,10 +47,12 @@ func options(t testing.TB, backendName string) hermes.Options {
 	return o
 }
 
-// openers are the real local backend, and one that is reached through the guest agent alone.
+// openers are the real local backend, the one that Windows has, and one that is reached through the guest
+// agent alone.
 func openers(vars map[string]string, dir string) map[string]backend.Opener {
 	return map[string]backend.Opener{
-		"local": local.Opener(vars, dir),
+		"local":  local.Opener(vars, dir),
+		"native": local.NativeOpener(vars, dir),
 		"pipe": func(ctx context.Context, u *url.URL) (backend.Backend, error) {
 			return backendtest.Pipe(ctx, backendtest.PipeConfig{Python: u.Query().Get("python"), Dir: cmp.Or(u.Path, dir), Env: vars})
 		},
