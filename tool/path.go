@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -23,7 +24,7 @@ func (e *Env) resolve(name string) (string, error) {
 			return "", fmt.Errorf("the path %s needs HOME, which is not set", clipPath(name))
 		}
 		return home + name[1:], nil
-	case path.IsAbs(name):
+	case path.IsAbs(name), filepath.IsAbs(name): // as the environment or, if that is Windows, as this host has it
 		return name, nil
 	default:
 		return strings.TrimSuffix(e.Dir, "/") + "/" + name, nil

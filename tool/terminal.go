@@ -19,6 +19,7 @@ const (
 	maxReply  = 60 << 20          // bytes of a result, so that it fits a line of 64 MiB
 	replyTail = 64                // bytes of a result behind the output, at most
 	maxInline = 100 << 10         // bytes of a command in argv: Linux allows 128 KiB an argument
+	winInline = 8 << 10           // and Windows 32 Ki characters for all of them, with what quotes them
 	timedOut  = 124               // the exit code that timeout(1) has too
 	maxSecs   = 9e9               // about the seconds that a time.Duration holds
 )
@@ -140,7 +141,7 @@ func (a *terminalArgs) command(ctx context.Context, env *Env) (backend.Cmd, erro
 // shellArgs returns the argv for a command. One that is too long for an argument goes through a
 // file, which the shell removes as it reads it.
 func shellArgs(ctx context.Context, env *Env, shell, command string) ([]string, error) {
-	if len(command) <= maxInline {
+	if len(command) <= inlineLimit(env.Backend.Info().OS) {
 		return []string{shell, "-c", command}, nil
 	}
 	name := env.Backend.Info().Scratch + "/" + scratchName("command")
@@ -148,6 +149,14 @@ func shellArgs(ctx context.Context, env *Env, shell, command string) ([]string, 
 		return nil, fmt.Errorf("store the command: %w", err)
 	}
 	return []string{shell, "-c", `eval "$(cat -- "$0"; rm -f -- "$0")"`, name}, nil
+}
+
+// inlineLimit is how long a command in argv may be on that system.
+func inlineLimit(goos string) int {
+	if goos == "windows" {
+		return winInline
+	}
+	return maxInline
 }
 
 // exitCode returns the code that a shell would show. A process that ended without one is an error.
@@ -216,7 +225,8 @@ func (s *shellProbe) find(ctx context.Context, env *Env) (string, error) {
 	if shell != "" {
 		return shell, nil
 	}
-	for _, shell := range []string{"bash", "sh"} {
+	names := shellNames(env.Backend.Info().OS)
+	for _, shell := range names {
 		switch works, err := runs(ctx, env, shell); {
 		case err != nil:
 			return "", fmt.Errorf("look for a shell: %w", err)
@@ -227,7 +237,20 @@ func (s *shellProbe) find(ctx context.Context, env *Env) (string, error) {
 			return shell, nil
 		}
 	}
-	return "", fmt.Errorf("no shell was found: neither bash nor sh is in PATH, which is '%s'", clipPath(env.Environ["PATH"]))
+	missing := "neither bash nor sh is in PATH"
+	if len(names) == 1 {
+		missing = "sh, which Git for Windows has, is not in PATH"
+	}
+	return "", fmt.Errorf("no shell was found: %s, which is '%s'", missing, clipPath(env.Environ["PATH"]))
+}
+
+// shellNames are the shells to look for on that system. The bash in PATH of a Windows may be that of
+// another system: of the Linux that lives beside it and has files of its own.
+func shellNames(goos string) []string {
+	if goos == "windows" {
+		return []string{"sh"}
+	}
+	return []string{"bash", "sh"}
 }
 
 // runs tells whether there is such a shell. The error says that this cannot be told.
