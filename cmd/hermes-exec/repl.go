@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -80,7 +81,7 @@ func (a *app) replSession(c *cli.Context) (string, error) {
 
 // cellsFor returns what runs the cells: the server, which keeps their state, or this process.
 func (a *app) cellsFor(session string, loaded *config.Loaded) (in cells, leave func(), err error) {
-	if session != "" {
+	if session != "" && keepsState(loaded.Settings.Backend) {
 		client, err := a.client(loaded.Settings.Home)
 		return client, func() {}, err
 	}
@@ -100,6 +101,7 @@ const ownName = "repl"
 
 // Run runs a cell in the only session there is.
 func (s *ownSessions) Run(ctx context.Context, c server.Cell) *hermes.Result {
+	name := cmp.Or(c.Session, ownName)
 	over := make(chan struct{})
 	done := make(chan struct{})
 	go func() {
@@ -107,14 +109,14 @@ func (s *ownSessions) Run(ctx context.Context, c server.Cell) *hermes.Result {
 		select {
 		case <-over:
 		case <-c.Kill:
-			s.End(ownName)
+			s.End(name)
 		}
 	}()
 	defer func() {
 		close(over)
 		<-done
 	}()
-	return s.Sessions.Run(ctx, ownName, c.Options, c.Script, c.Reset)
+	return s.Sessions.Run(ctx, name, c.Options, c.Script, c.Reset)
 }
 
 // loop runs what is typed until there is no more.

@@ -150,16 +150,17 @@ func (a *app) runCell(c *cli.Context, loaded *config.Loaded, session string, s *
 	if err := s.load(); err != nil {
 		return err
 	}
-	client, err := a.client(loaded.Settings.Home)
+	in, leave, err := a.cellsFor(session, loaded)
 	if err != nil {
 		return err
 	}
+	defer leave()
 	cell, err := a.cell(c, loaded, session)
 	if err != nil {
 		return err
 	}
 	cell.Script, cell.Reset = s.Script, a.isOn(c, "reset")
-	return exitWith(a.show(c.Context, client, cell, out))
+	return exitWith(a.show(c.Context, in, cell, out))
 }
 
 // load reads FILE: the code of a cell travels with it.
