@@ -203,6 +203,42 @@ func TestSSHPython(t *testing.T) {
 		}
 		v.run(t, "print(6*7)", "--python", testenv.Python(t)).must(t, "42\n")
 	})
+	t.Run("no Python", func(t *testing.T) {
+		t.Parallel()
+		v := newVisitor(t)
+		for name, says := range map[string]string{
+			"true": "without a word", "false": "without a word", "cat": "Try ", "echo": "import sys", "sh": "", "ssh-keygen": "",
+		} {
+			r := v.run(t, "print(1)", "--python", program(t, name))
+			r.failed(t, 127, hermes.KindPython)
+			for _, part := range []string{program(t, name) + ": ", says, "name one with --python"} {
+				if !strings.Contains(r.Error, part) {
+					t.Errorf("%s: error %q lacks %q", name, r.Error, part)
+				}
+			}
+		}
+	})
+	t.Run("Python 2", func(t *testing.T) {
+		t.Parallel()
+		for _, i := range testenv.Pythons(t) {
+			if i.Major == 2 {
+				r := newVisitor(t).run(t, "print(1)", "--python", i.Path)
+				r.failed(t, 127, hermes.KindPython)
+				if !strings.Contains(r.Error, "Python 2 is older than 3.8") {
+					t.Errorf("error %q", r.Error)
+				}
+				return
+			}
+		}
+		testenv.Missing(t, "old-python", "no Python 2 here")
+	})
+	t.Run("nobody may log in", func(t *testing.T) {
+		t.Parallel()
+		for _, status := range []string{"0", "1", "254"} {
+			v := newVisitor(t, "ForceCommand echo This account is not available; exit "+status)
+			v.run(t, "print(1)").says(t, "it ended before it greeted: This account is not available")
+		}
+	})
 	t.Run("too old", func(t *testing.T) {
 		t.Parallel()
 		var old testenv.Interp

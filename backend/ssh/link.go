@@ -53,12 +53,15 @@ func start(ctx context.Context, pool *sshclient.Pool, o sshclient.Options, pytho
 	return l, nil
 }
 
+// begun is what the shell says on stderr before it starts the interpreter.
+const begun = "hermes-exec: starting the agent"
+
 // command is the line for the user's login shell, whichever that is: all of them pass a word in single
 // quotes on as it is.
 func command(python string) string {
 	argv := guest.Argv(python)
 	last := len(argv) - 1
-	return `exec /bin/sh -c 'exec "` + argv[0] + `" ` + strings.Join(argv[1:last], " ") + ` "` + argv[last] + `"'`
+	return `exec /bin/sh -c 'echo "` + begun + `" >&2; exec "` + argv[0] + `" ` + strings.Join(argv[1:last], " ") + ` "` + argv[last] + `"'`
 }
 
 // Close lets go of the channel. An agent that does not end with it is killed: its supervisors notice, and
@@ -98,7 +101,13 @@ func (l *link) kill(pid int64) {
 // said is the end of what was printed on stderr.
 func (l *link) said() string {
 	wait(l.read)
-	return l.stderr.String()
+	return strings.Replace(l.stderr.String(), begun+"\n", "", 1)
+}
+
+// began tells whether it came as far as the interpreter.
+func (l *link) began() bool {
+	wait(l.read)
+	return strings.Contains(l.stderr.String(), begun)
 }
 
 // exitStatus is the status that the agent ended with, or −1.

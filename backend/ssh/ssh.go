@@ -77,10 +77,7 @@ func Open(ctx context.Context, cfg Config, h Host) (*Backend, error) {
 	if h.Pool == nil {
 		h.Pool = &sshclient.Pool{}
 	}
-	o := sshclient.Options{
-		Host: cfg.Host, User: cfg.User, Port: cfg.Port, Key: cfg.Key, AcceptNew: cfg.AcceptNew, Env: h.Env, Prompt: h.Prompt,
-	}
-	b, err := cfg.boot(ctx, h.Pool, o)
+	b, err := cfg.boot(ctx, h.Pool, cfg.options(h))
 	if err == nil {
 		b.log, b.spoolSFTP = h.Log, cfg.SpoolSFTP
 		err = b.settle(ctx, cfg)
@@ -92,6 +89,13 @@ func Open(ctx context.Context, cfg Config, h Host) (*Backend, error) {
 		return nil, wrap("open "+cfg.Host, err)
 	}
 	return b, nil
+}
+
+// options say how the host is reached.
+func (c Config) options(h Host) sshclient.Options {
+	return sshclient.Options{
+		Host: c.Host, User: c.User, Port: c.Port, Key: c.Key, AcceptNew: c.AcceptNew, Env: h.Env, Prompt: h.Prompt,
+	}
 }
 
 // interpreters are those to try.
@@ -124,17 +128,30 @@ func (c Config) boot(ctx context.Context, pool *sshclient.Pool, o sshclient.Opti
 		}
 		tried = append(tried, python+": "+plainly(err))
 	}
-	return nil, fmt.Errorf("%w on %s: %s; install Python 3.8 or newer there, or name one with --python",
+	return nil, c.noPython(tried)
+}
+
+// noPython says why none of those that were tried can be used.
+func (c Config) noPython(tried []string) error {
+	return fmt.Errorf("%w on %s: %s; install Python 3.8 or newer there, or name one with --python",
 		backend.ErrNoPython, c.Host, strings.Join(tried, "; "))
 }
 
-// unfit tells whether an agent did not start because of the interpreter: there is none, or it is too
-// old.
+// mostStatus is the last exit status that is none of what a shell tells of a signal: who was killed may be a
+// Python.
+const mostStatus = 128
+
+// unfit tells whether an agent did not start because of the interpreter: there is none, it is too old, or it
+// is no Python. What ended before it was started, as where nobody may log in, is not its fault.
 func unfit(err error, l *link) bool {
 	if refused := (*guest.RefusedError)(nil); errors.As(err, &refused) {
 		return !refused.Environment()
 	}
-	return errors.Is(err, guest.ErrNoGreeting) && slices.Contains([]int{126, 127}, l.exitStatus())
+	if !errors.Is(err, guest.ErrNoGreeting) || errors.Is(err, backend.ErrExhausted) {
+		return false
+	}
+	status := l.exitStatus()
+	return slices.Contains([]int{126, 127}, status) || l.began() && status >= 0 && status <= mostStatus
 }
 
 // plainly is why an interpreter cannot be used, without what everybody knows.
@@ -142,7 +159,10 @@ func plainly(err error) string {
 	if refused := (*guest.RefusedError)(nil); errors.As(err, &refused) {
 		return refused.Reason
 	}
-	return strings.TrimPrefix(err.Error(), "start the guest agent: "+guest.ErrNoGreeting.Error()+": ")
+	if said := guest.Printed(err); said != "" {
+		return said
+	}
+	return "it ended at once, without a word"
 }
 
 // settle finds out what there is beside the agent, and enters the working directory.
