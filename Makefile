@@ -39,7 +39,7 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 
 lint: $(GOLANGCI) $(GOFUMPT) ## check the code, its types and its format
 	@.ci/need mypy
-	mypy --strict --no-error-summary --python-version 3.9 python/hermes/*.py
+	mypy --strict --no-error-summary --python-version 3.9 python/hermes/*.py python/alone/*.py
 	$(GOLANGCI) run ./...
 	@test -z "$$($(GOFUMPT) -l . | tee /dev/stderr)"
 

@@ -4,6 +4,7 @@
 package python
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -21,6 +22,14 @@ const Package = "_hermes_exec"
 //
 //go:embed hermes/*.py
 var hermes embed.FS
+
+// What runs without the library is not in it.
+//
+//go:embed alone/prune.py
+var prune []byte
+
+// Prune removes what dead agents have left, and lists it: it defines main(mark, everything).
+func Prune() []byte { return bytes.Clone(prune) }
 
 // Bootstrap is the first code that runs in the guest. It defines boot.
 func Bootstrap() ([]byte, error) { return hermes.ReadFile("hermes/bootstrap.py") }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"net/url"
 	"slices"
 
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -54,6 +55,16 @@ func Openers(h Host) map[string]backend.Opener {
 // Pruners return what removes what dead processes have left in the places of each backend.
 func Pruners(h Host) []backend.Pruner {
 	return []backend.Pruner{docker.Pruner(docker.Host{Env: h.Env, Dir: h.Dir, Log: h.Log})}
+}
+
+// HostPruner returns what removes what dead processes have left on the host that a URL of the scheme ssh
+// names. Everything removes too what does not say whose it is and was not touched for a day.
+func HostPruner(h Host, target *url.URL, everything bool) (backend.Pruner, error) {
+	cfg, err := ssh.ParseURL(target)
+	if err != nil {
+		return nil, err
+	}
+	return ssh.Pruner(cfg, ssh.Host{Env: h.Env, Pool: h.pool(), Prompt: h.Prompt, Log: h.Log}, everything), nil
 }
 
 // Names lists the backends in alphabetical order.
