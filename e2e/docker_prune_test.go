@@ -76,9 +76,9 @@ func TestDockerPrune(t *testing.T) {
 	}{
 		{"dead", gone, true, "has ended"},
 		{"dead since before the boot", mark(func(m *owner.Mark) { m.Boot = "another" }), true, "has ended"},
-		{"alive", owner.Self().String(), false, "cannot be told"},
-		{"on another machine", mark(func(m *owner.Mark) { m.Node = "elsewhere" }), false, "cannot be told"},
-		{"in another pid namespace", mark(func(m *owner.Mark) { m.Space = "pid:[1]" }), false, "cannot be told"},
+		{"alive", owner.Self().String(), false, "lives and uses it"},
+		{"on another machine", mark(func(m *owner.Mark) { m.Node = "elsewhere" }), false, "of another machine, elsewhere, cannot be told"},
+		{"in another pid namespace", mark(func(m *owner.Mark) { m.Space = "pid:[1]" }), false, "of another pid namespace cannot be told"},
 		{"no mark", "me", false, "does not say whose"},
 		{"empty", "", false, "does not say whose"},
 	} {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -169,11 +168,8 @@ func escape(path string) string {
 // condition tells whether a directory may go, and why.
 func condition(dir string, all bool) (dead bool, reason string) {
 	m, err := owner.Read(dir)
-	switch {
-	case err == nil && m.Dead():
-		return true, "process " + strconv.Itoa(m.PID) + " has ended"
-	case err == nil:
-		return false, "process " + strconv.Itoa(m.PID) + " uses it, or cannot be told to have ended"
+	if err == nil {
+		return m.Fate()
 	}
 	info, err := os.Lstat(dir)
 	if err == nil && all && time.Since(info.ModTime()) > unmarkedFor {

@@ -74,19 +74,19 @@ func (e *engine) condition(ctx context.Context, c container.Summary) (dead bool,
 	if err != nil {
 		return false, "it does not say whose it is"
 	}
-	process := "process " + strconv.Itoa(m.PID)
+	dead, known := m.Fate()
 	switch inherits, err := e.inherits(ctx, c.ImageID, label); {
 	case err != nil:
 		return false, "its image cannot be looked at: " + err.Error()
 	case inherits:
 		return false, "its image says whose it was, not it"
-	case !m.Dead():
-		return false, process + " uses it, or cannot be told to have ended"
+	case !dead:
+		return false, known
 	case !e.local && m.Boot != owner.Self().Boot:
 		// Machines that share an engine may share a name.
-		return false, process + " ran on a machine of this name, in another boot of it or on another one"
+		return false, "process " + strconv.Itoa(m.PID) + " ran on a machine of this name, in another boot of it or on another one"
 	default:
-		return true, process + " has ended"
+		return true, known
 	}
 }
 

@@ -16,14 +16,22 @@ import (
 // fake is an engine with an image that has a label, and no other.
 func fake(t *testing.T, label string) *engine {
 	t.Helper()
+	return fakeEngine(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/images/there/json") {
+			_, _ = io.WriteString(w, `{"Config": {"Labels": {"`+ownerLabel+`": "`+label+`"}}}`)
+			return
+		}
+		http.Error(w, `{"message": "no such image"}`, http.StatusNotFound)
+	})
+}
+
+// fakeEngine is one that can be reached, and answers all else by that.
+func fakeEngine(t *testing.T, answer http.HandlerFunc) *engine {
+	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Api-Version", "1.41")
-		switch {
-		case strings.HasSuffix(r.URL.Path, "/_ping"):
-		case strings.HasSuffix(r.URL.Path, "/images/there/json"):
-			_, _ = io.WriteString(w, `{"Config": {"Labels": {"`+ownerLabel+`": "`+label+`"}}}`)
-		default:
-			http.Error(w, `{"message": "no such image"}`, http.StatusNotFound)
+		if !strings.HasSuffix(r.URL.Path, "/_ping") {
+			answer(w, r)
 		}
 	}))
 	e, err := connect(t.Context(), Host{Env: map[string]string{"DOCKER_HOST": "tcp://" + server.Listener.Addr().String()}})
@@ -62,7 +70,7 @@ func TestCondition(t *testing.T) {
 		{"ended, far away", ended, "there", false, true, "has ended"},
 		{"before the boot", earlier, "there", true, true, "has ended"},
 		{"before the boot, far away", earlier, "there", false, false, "in another boot"},
-		{"alive", owner.Self().String(), "there", true, false, "uses it"},
+		{"alive", owner.Self().String(), "there", true, false, "lives and uses it"},
 		{"of the image", mark(func(m *owner.Mark) { m.Start = "1" }), "there", true, false, "its image says"},
 		{"of an image that is gone", ended, "gone", true, false, "cannot be looked at: it is gone"},
 		{"no mark", "x", "there", true, false, "does not say"},

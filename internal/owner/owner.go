@@ -87,17 +87,28 @@ func Parse(text string) (Mark, error) {
 // Dead tells whether the process is gone beyond doubt: it ran on this machine, and either before the
 // last boot, or where its identifier means the same as here and now belongs to nobody or to another.
 func (m Mark) Dead() bool {
-	here := Self()
+	dead, _ := m.Fate()
+	return dead
+}
+
+// Fate is Dead with what is known of the process, for people.
+func (m Mark) Fate() (dead bool, known string) {
+	here, process := Self(), "process "+strconv.Itoa(m.PID)
 	switch {
 	case m.Node != here.Node || m.Node == unknown:
-		return false
+		return false, process + " of another machine, " + m.Node + ", cannot be told to have ended"
 	case m.Boot != unknown && here.Boot != unknown && m.Boot != here.Boot:
-		return true
-	case m.Boot != here.Boot || m.Space != here.Space:
-		return false
+		return true, process + " has ended"
+	case m.Boot != here.Boot:
+		return false, process + " of an unknown boot of this machine cannot be told to have ended"
+	case m.Space != here.Space:
+		return false, process + " of another pid namespace cannot be told to have ended"
 	case !exists(m.PID):
-		return true
+		return true, process + " has ended"
 	}
 	now := started(m.PID)
-	return m.Start != unknown && now != unknown && now != m.Start
+	if m.Start != unknown && now != unknown && now != m.Start {
+		return true, process + " has ended"
+	}
+	return false, process + " lives and uses it"
 }

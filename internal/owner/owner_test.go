@@ -2,6 +2,7 @@ package owner_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -24,22 +25,26 @@ func TestDead(t *testing.T) {
 		return m
 	}
 	for name, test := range map[string]struct {
-		mark owner.Mark
-		dead bool
+		mark  owner.Mark
+		dead  bool
+		known string
 	}{
-		"itself":               {owner.Self(), false},
-		"init":                 {changed(func(m *owner.Mark) { m.PID, m.Start = 1, "-" }), false},
-		"gone":                 {changed(func(m *owner.Mark) { m.PID = gone }), true},
-		"identifier reused":    {changed(func(m *owner.Mark) { m.Start = "1" }), true},
-		"before the boot":      {changed(func(m *owner.Mark) { m.Boot = "another" }), true},
-		"in a container":       {changed(func(m *owner.Mark) { m.PID, m.Space = gone, "pid:[1]" }), false},
-		"on another machine":   {changed(func(m *owner.Mark) { m.PID, m.Node = gone, "elsewhere" }), false},
-		"old one of elsewhere": {changed(func(m *owner.Mark) { m.Boot, m.Node = "another", "elsewhere" }), false},
-		"of unknown boot":      {changed(func(m *owner.Mark) { m.PID, m.Boot = gone, "-" }), false},
+		"itself":               {owner.Self(), false, " lives and uses it"},
+		"init":                 {changed(func(m *owner.Mark) { m.PID, m.Start = 1, "-" }), false, " lives and uses it"},
+		"gone":                 {changed(func(m *owner.Mark) { m.PID = gone }), true, " has ended"},
+		"identifier reused":    {changed(func(m *owner.Mark) { m.Start = "1" }), true, " has ended"},
+		"before the boot":      {changed(func(m *owner.Mark) { m.Boot = "another" }), true, " has ended"},
+		"in a container":       {changed(func(m *owner.Mark) { m.PID, m.Space = gone, "pid:[1]" }), false, " of another pid namespace cannot be told to have ended"},
+		"on another machine":   {changed(func(m *owner.Mark) { m.PID, m.Node = gone, "elsewhere" }), false, " of another machine, elsewhere, cannot be told to have ended"},
+		"old one of elsewhere": {changed(func(m *owner.Mark) { m.Boot, m.Node = "another", "elsewhere" }), false, " of another machine, elsewhere, cannot be told to have ended"},
+		"of unknown boot":      {changed(func(m *owner.Mark) { m.PID, m.Boot = gone, "-" }), false, " of an unknown boot of this machine cannot be told to have ended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := test.mark.Dead(); got != test.dead {
 				t.Errorf("%v: dead is %v, want %v", test.mark, got, test.dead)
+			}
+			if _, known := test.mark.Fate(); known != fmt.Sprintf("process %d%s", test.mark.PID, test.known) {
+				t.Errorf("%v: %s, want %s", test.mark, known, test.known)
 			}
 		})
 	}
