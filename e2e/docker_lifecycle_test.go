@@ -37,7 +37,7 @@ func TestDockerContainerIsEnded(t *testing.T) {
 // B095: a container that was removed between two cells takes the state along, and nothing else.
 func TestDockerContainerIsRemovedBetweenCells(t *testing.T) {
 	t.Parallel()
-	for name, command := range map[string][]string{"removed": {"rm", "--force"}, "stopped": {"stop"}} {
+	for name, command := range map[string][]string{"removed": {"rm", "--force"}, "stopped": {"stop"}, "restarted": {"restart"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			u := newUser(t)
@@ -49,6 +49,7 @@ func TestDockerContainerIsRemovedBetweenCells(t *testing.T) {
 			if !r.Kernel.StateLost || r.Kernel.Reason != hermes.LostEnvironment || r.Kernel.Reused {
 				t.Errorf("kernel %+v", r.Kernel)
 			}
+			u.container(t) // the new one is the only one
 		})
 	}
 }

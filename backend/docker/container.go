@@ -279,7 +279,7 @@ const removeWait = 10 * time.Second
 func (e *engine) remove(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, removeWait)
 	defer cancel()
-	err := e.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	err := e.kill(ctx, id)
 	switch {
 	case err == nil || errdefs.IsNotFound(err):
 		return nil
@@ -289,12 +289,18 @@ func (e *engine) remove(ctx context.Context, id string) error {
 	return fmt.Errorf("remove container %.12s: %w", id, e.explain(err))
 }
 
+// kill asks for a removal, whatever the container does.
+func (e *engine) kill(ctx context.Context, id string) error {
+	return e.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+}
+
 // askAgain is how long one question after the end of a container waits. Engines forget one that is asked in
 // the very moment of the removal (seen with 20.10, whose State.SetRemovalError wakes only those that wait
 // already); asked again, they know no such container.
 const askAgain = time.Second
 
-// awaitRemoval waits until a container is gone that removes itself.
+// awaitRemoval waits until a container is gone that removes itself. One that somebody has restarted in the
+// meantime does not, and is removed: what runs there waits for a host that does not know of it.
 func (e *engine) awaitRemoval(id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), removeWait)
 	defer cancel()
@@ -305,8 +311,16 @@ func (e *engine) awaitRemoval(id string) error {
 			return nil
 		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
 			return fmt.Errorf("wait for the removal of container %.12s: %w", id, e.explain(err))
+		case e.runs(ctx, id):
+			_ = e.kill(ctx, id) // the next question tells whether that did it
 		}
 	}
+}
+
+// runs tells whether a container that had ended runs again.
+func (e *engine) runs(ctx context.Context, id string) bool {
+	c, err := e.ContainerInspect(ctx, id)
+	return err == nil && c.State != nil && c.State.Running
 }
 
 // removed asks once for the removal of a container.

@@ -1,7 +1,10 @@
 package docker
 
 import (
+	"io"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/docker/docker/api/types/mount"
@@ -18,5 +21,26 @@ func TestTemp(t *testing.T) {
 	mounted := Config{Memory: 64 << 20}.spec("python3", []mount.Mount{{Target: temp}}, nil)
 	if mounted.host.Tmpfs != nil {
 		t.Errorf("%v beside a directory that is mounted there", mounted.host.Tmpfs)
+	}
+}
+
+// A container that was restarted does not remove itself: it is removed.
+func TestRestartedContainerIsRemoved(t *testing.T) {
+	var removals atomic.Int32
+	e := fakeEngine(t, func(w http.ResponseWriter, r *http.Request) {
+		gone := removals.Load() > 0
+		switch {
+		case r.Method == http.MethodDelete:
+			removals.Add(1)
+		case gone:
+			http.Error(w, `{"message": "no such container"}`, http.StatusNotFound)
+		case strings.HasSuffix(r.URL.Path, "/wait"):
+			<-r.Context().Done()
+		default:
+			_, _ = io.WriteString(w, `{"Id": "x", "State": {"Running": true}}`)
+		}
+	})
+	if err := e.awaitRemoval("x"); err != nil || removals.Load() != 1 {
+		t.Errorf("%v, %d removals", err, removals.Load())
 	}
 }

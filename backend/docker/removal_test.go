@@ -23,7 +23,7 @@ func TestRemovalIsAskedForAgain(t *testing.T) {
 			t.Parallel()
 			var asked atomic.Int32
 			host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if asked.Add(1) > 1 {
+				if !strings.HasSuffix(r.URL.Path, "/wait") || asked.Add(1) > 1 {
 					http.Error(w, `{"message":"No such container: c"}`, http.StatusNotFound)
 					return
 				}
