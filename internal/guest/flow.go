@@ -9,29 +9,33 @@ import (
 )
 
 // buffers recycles the payloads of DATA frames: a flood of output then needs no more memory than
-// its window. Frames come in all sizes, buffers in two.
-type buffers struct{ small, large sync.Pool }
+// its window. Frames come in all sizes, buffers in a few: as the host sends, as the agent does at most
+// when much comes, and as the protocol allows.
+type buffers [3]sync.Pool
+
+func (b *buffers) sizes() [3]int { return [...]int{piece, 4 * piece, maxPayload} }
 
 func (b *buffers) get(n int) []byte {
-	pool, size := &b.small, piece
-	switch {
-	case n <= piece/16:
+	if n <= piece/16 {
 		return make([]byte, n) // short and many: the collector does this better
-	case n > piece:
-		pool, size = &b.large, maxPayload
 	}
-	if p, ok := pool.Get().(*[]byte); ok {
-		return (*p)[:n]
+	for i, size := range b.sizes() {
+		if n > size {
+			continue
+		}
+		if p, ok := b[i].Get().(*[]byte); ok {
+			return (*p)[:n]
+		}
+		return make([]byte, n, size)
 	}
-	return make([]byte, n, size)
+	return make([]byte, n)
 }
 
 func (b *buffers) put(p []byte) {
-	switch cap(p) {
-	case piece:
-		b.small.Put(&p)
-	case maxPayload:
-		b.large.Put(&p)
+	for i, size := range b.sizes() {
+		if cap(p) == size {
+			b[i].Put(&p)
+		}
 	}
 }
 

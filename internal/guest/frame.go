@@ -51,7 +51,7 @@ const (
 	version    = 1
 	headerSize = 12
 	maxPayload = 1 << 20 // bytes; a longer frame is a broken peer
-	window     = 1 << 20 // bytes that a channel may send before it gets credit
+	window     = 3 << 20 // bytes that a channel may send before it gets credit: more than SSH's own, so that it is not the narrower
 	piece      = 1 << 16 // bytes of the DATA frames that the host sends
 
 	// Bytes 2 and 3 of a header. No UTF-8 text has them, and no frame that is read from a wrong place on.

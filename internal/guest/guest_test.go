@@ -148,7 +148,7 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 func TestBreach(t *testing.T) {
 	flood := frame(kindData, chanStdout, 1, make([]byte, maxPayload))
 	for name, says := range map[string][]byte{
-		"more than credit":     append(bytes.Clone(flood), flood...),
+		"more than credit":     bytes.Repeat(flood, window/maxPayload+1),
 		"oversized frame":      header{kindData, 0, 1, maxPayload + 1}.append(nil),
 		"stream of the host":   frame(kindAccept, 0, 7, nil),
 		"fields cut short":     frame(kindExit, 0, 1, []byte{0}),

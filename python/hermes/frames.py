@@ -54,7 +54,7 @@ STDIN, STDOUT, STDERR, CONTROL = range(4)
 HEADER = struct.Struct(">BBHII")
 MARK = 0xF5FA  # no UTF-8 text has these bytes, and no frame that is read from a wrong place on
 MAX_PAYLOAD = 1 << 20  # bytes; a longer frame is a broken peer
-WINDOW = 1 << 20  # bytes a channel may send before it gets credit
+WINDOW = 3 << 20  # bytes a channel may send before it gets credit: more than SSH's, so as not to be the narrower one
 
 _LENGTHS = struct.Struct(">HI")
 
