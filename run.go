@@ -102,10 +102,7 @@ func (r *run) prepare(ctx context.Context) (err error) {
 	token := r.meeting.Env()[transport.EnvToken]
 	r.secrets = output.NewSecrets(append(slices.Clone(r.env.secrets), token)...)
 	r.capture()
-	r.staging, err = r.env.stage(ctx)
-	if err != nil {
-		return errors.Join(err, r.meeting.Close())
-	}
+	r.staging = r.env.newStaging()
 	r.dir = r.env.home(r.staging)
 	return nil
 }
@@ -130,7 +127,7 @@ func (r *run) serve(ctx context.Context, cancel context.CancelCauseFunc) error {
 			cancel(cutOff(err))
 		}
 	})
-	executor := kernel.OneShot(e.backend, kernel.Process{Staging: r.staging, Env: vars, Grace: e.options.Settings.KillGrace})
+	executor := kernel.OneShot(e.backend, kernel.Process{Staging: r.staging, Files: e.staged(r.staging), Env: vars, Grace: e.options.Settings.KillGrace})
 	err := r.exec(ctx, d, executor, vars, r.cell())
 	left.end(ctx)
 	late := &multierror.Error{ErrorFormat: joined}

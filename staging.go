@@ -20,11 +20,23 @@ import (
 // stubName is the module of the tools in a staging directory.
 const stubName = "hermes_tools.py"
 
-// stage makes the staging directory of a run, with the module of the tools in it.
+// newStaging is a staging directory that comes with the first file in it.
+func (e *Env) newStaging() string {
+	return path.Join(e.Info().Scratch, "hermes_sandbox_"+strings.ToLower(rand.Text()[:12]))
+}
+
+// staged is what a run finds there: the module of the tools.
+func (e *Env) staged(dir string) []backend.File {
+	return []backend.File{{Name: path.Join(dir, stubName), Data: e.stub, Mode: 0o600}}
+}
+
+// stage makes the staging directory of a session, with the module of the tools in it.
 func (e *Env) stage(ctx context.Context) (string, error) {
-	dir := path.Join(e.Info().Scratch, "hermes_sandbox_"+strings.ToLower(rand.Text()[:12]))
-	if err := e.backend.Put(ctx, path.Join(dir, stubName), bytes.NewReader(e.stub), 0o600); err != nil {
-		return "", fmt.Errorf("stage %s: %w", stubName, err)
+	dir := e.newStaging()
+	for _, f := range e.staged(dir) {
+		if err := e.backend.Put(ctx, f.Name, bytes.NewReader(f.Data), f.Mode); err != nil {
+			return "", fmt.Errorf("stage %s: %w", stubName, err)
+		}
 	}
 	return dir, nil
 }

@@ -7,6 +7,7 @@
 package backend
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"io/fs"
@@ -110,6 +111,10 @@ type Cmd struct {
 	Dir  string            // "" is Info().Dir
 	Env  map[string]string // the whole environment of the process, nothing is added
 
+	// Files are put in place first, as Put does it. If one cannot be, the process does not start. Far
+	// away that costs no round trip of its own.
+	Files []File
+
 	// Stdin is read to its end or until the process closes its side; nil is an empty stdin.
 	// A reader that blocks for ever does not delay Wait.
 	Stdin io.Reader
@@ -129,6 +134,24 @@ type Cmd struct {
 	// Linger leaves alone what the command leaves running when it ends: those processes live until
 	// Close or a Signal. Without it they are ended with the command.
 	Linger bool
+}
+
+// File is one that a process starts with.
+type File struct {
+	Name string // as Put takes it
+	Data []byte
+	Mode fs.FileMode
+}
+
+// PutFiles puts c.Files by a Put that is fast, and returns c without them.
+func (c Cmd) PutFiles(ctx context.Context, put func(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error) (Cmd, error) {
+	for _, f := range c.Files {
+		if err := put(ctx, f.Name, bytes.NewReader(f.Data), f.Mode); err != nil {
+			return c, err
+		}
+	}
+	c.Files = nil
+	return c, nil
 }
 
 // Merged tells whether Stdout and Stderr are one writer, as exec.Cmd defines it.

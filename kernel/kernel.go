@@ -92,10 +92,13 @@ func (i *Interrupt) Error() string {
 
 // Process says how the processes of cells run.
 type Process struct {
-	// Staging is a directory of the environment, there already, that an executor puts its files into.
+	// Staging is a directory of the environment that an executor puts its files into.
 	// OneShot's is a cell's code, which replaces that of the cell before: use one directory for cells
 	// that run at once.
 	Staging string
+
+	// Files are put in place with each process of OneShot: what lies in Staging then.
+	Files []backend.File
 
 	Env   map[string]string // the whole environment of the cells
 	Grace time.Duration     // between the signal that ends a cell and Kill; 0 kills at once

@@ -1,11 +1,11 @@
 package kernel
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/hermes-exec/hermes-exec/backend"
 )
@@ -30,16 +30,14 @@ func OneShot(b backend.Backend, p Process) Executor {
 
 // Exec implements Executor.
 func (o *oneShot) Exec(ctx context.Context, c Cell) (*Outcome, error) {
-	script := c.File
+	script, files := c.File, o.process.Files
 	if script == "" {
 		script = path.Join(o.process.Staging, ScriptName)
-		if err := o.backend.Put(ctx, script, bytes.NewReader(c.Code), 0o600); err != nil {
-			return nil, ended(ctx, fmt.Errorf("stage the script: %w", err))
-		}
+		files = append(slices.Clone(files), backend.File{Name: script, Data: c.Code, Mode: 0o600})
 	}
 	p, err := backend.Run(ctx, o.backend, backend.Cmd{
 		Args: append([]string{o.backend.Info().Python.Path, script}, c.Args...),
-		Dir:  c.Dir, Env: o.process.Env,
+		Dir:  c.Dir, Env: o.process.Env, Files: files,
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Keep: c.Keep,
 	}, o.process.stop)
 	if p == nil {

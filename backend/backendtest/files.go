@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing/iotest"
+
+	"github.com/hermes-exec/hermes-exec/backend"
 )
 
 func putCases() []testCase {
@@ -25,6 +27,41 @@ func putCases() []testCase {
 		{"put through a symlink", putSymlink},
 		{"put onto what is no file", putOnto},
 		{"put from many at once", putMany},
+		{"put with a start", putWithStart},
+		{"put with a start that must not be", putWithoutStart},
+	}
+}
+
+// putWithStart starts a process that finds its files in place, one that replaces another among them.
+func putWithStart(ctx context.Context, e *env) {
+	big, old := pattern(4<<20), e.scratch("made/old") // more than what any window in between holds
+	e.put(ctx, old, "old", 0o600)
+	cmd := e.sh("cat made/old made/new made/big")
+	cmd.Dir = e.Info().Scratch
+	cmd.Files = []backend.File{{Name: old, Data: []byte("replaced,")}, {Name: e.scratch("made/new"), Data: []byte("new,"), Mode: 0o640}, {Name: e.scratch("made/big"), Data: []byte(big)}}
+	if got := e.output(ctx, cmd); got != "replaced,new,"+big {
+		e.Errorf("got %d bytes: %.100q", len(got), got)
+	}
+}
+
+// putWithoutStart shows that nothing starts where a file cannot be, and that all goes on.
+func putWithoutStart(ctx context.Context, e *env) {
+	cmd := e.sh("touch started")
+	cmd.Dir = e.Info().Scratch
+	good := backend.File{Name: e.scratch("good"), Data: []byte("good")}
+	e.put(ctx, e.scratch("file"), "", 0o600)
+	for name, bad := range map[string]string{"a directory": e.Info().Scratch, "below a file": e.scratch("file/below")} {
+		cmd.Files = []backend.File{good, {Name: bad, Data: []byte(pattern(100_000))}, good}
+		_, err := e.Start(ctx, cmd)
+		if told := (*backend.Error)(nil); !errors.As(err, &told) || told.Op != "put "+bad {
+			e.Errorf("%s: error %v", name, err)
+		}
+	}
+	if got := e.output(ctx, e.sh("ls "+e.Info().Scratch+"/started || echo none")); got != "none\n" {
+		e.Errorf("it started: %q", got)
+	}
+	if got := e.get(ctx, e.scratch("good")); got != "good" {
+		e.Errorf("got %q", got)
 	}
 }
 

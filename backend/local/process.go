@@ -27,6 +27,10 @@ func (b *Backend) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, 
 	if cmd.Dir == "" {
 		cmd.Dir = b.info.Dir
 	}
+	cmd, err := cmd.PutFiles(ctx, b.Put)
+	if err != nil {
+		return nil, err
+	}
 	p := &process{done: make(chan struct{})}
 	to, err := b.redirect(p, cmd)
 	if err != nil {

@@ -74,7 +74,12 @@ func (g *Guest) StartTo(ctx context.Context, cmd backend.Cmd, to Redirect) (back
 		ended: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}),
 	}
 	op := "start " + cmd.Args[0]
-	if err := g.open(ctx, kindStart, p.encode(), p.register); err != nil {
+	files, err := g.sendFiles(ctx, cmd.Files)
+	if err != nil {
+		return nil, err
+	}
+	defer files.over()
+	if err := g.open(ctx, kindStart, append(p.encode(), files.after()...), p.register); err != nil {
 		if p.id != 0 {
 			g.outputs.Done() // there will be none
 		}
@@ -85,6 +90,9 @@ func (g *Guest) StartTo(ctx context.Context, cmd backend.Cmd, to Redirect) (back
 	case err := <-p.started:
 		if err != nil {
 			<-p.done
+			if failed := files.failed(); failed != nil {
+				return nil, failed
+			}
 			return nil, g.wrap(startOp(op, cmd.Dir, err), backend.Exhausted(err))
 		}
 		return p, nil

@@ -20,7 +20,7 @@ from .scratch import own, remove_trees, socket_dir, sweep
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
     from .share import Share
-    from typing import Callable, Collection, Dict, List, NoReturn, Optional
+    from typing import Callable, Collection, Dict, List, NoReturn, Optional, Set
 
 RESCAN = 0.05  # seconds between two looks at a share that no one was woken for
 _PIECE = 1 << 18  # bytes to read from the host at once, into one place: a fresh one is mapped, touched and unmapped
@@ -50,6 +50,7 @@ class Agent:
             frames.SHARE: self._share,
         }  # type: Dict[int, Callable[[int, frames.Fields], Stream]]
         self._shares = {}  # type: Dict[int, Share]
+        self._first = set()  # type: Set[int]  # files in place that a START will ask for
 
     def greet(self, greeting: bytes, hello: bytes) -> None:
         self._out.say(greeting + frames.frame(frames.HELLO, 0, hello))
@@ -163,6 +164,10 @@ class Agent:
             self._shares.pop(stream, None)
 
     def _start(self, stream: int, fields: frames.Fields) -> Stream:
+        after = {int(number) for number in fields.get("after", ())}
+        in_place, self._first = after <= self._first, self._first - after
+        if not in_place:
+            raise OSError(errno.ENOENT, "a file that it starts with could not be put in place")
         self._sweep()
         return Process(self._loop, self._out, stream, fields, self._stdin, self._scratch, self._end_orphans)
 
@@ -182,6 +187,8 @@ class Agent:
 
         share = self._shares.get(frames.number(fields, "share"))
         placed = share.placed if share else None
+        if "first" in fields:
+            placed = lambda: self._first.add(stream)  # noqa: E731
         return Put(self._out, stream, fields["path"][0], frames.number(fields, "mode"), placed)
 
     def _get(self, stream: int, fields: frames.Fields) -> Stream:
