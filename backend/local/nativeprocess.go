@@ -60,6 +60,10 @@ func (n *Native) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, e
 	case err != nil:
 		return nil, wrap(op+" in "+cmd.Dir, bare(err))
 	}
+	cmd, err := cmd.PutFiles(ctx, n.Put)
+	if err != nil {
+		return nil, err
+	}
 	p := &nativeProcess{n: n, cmd: cmd, ended: make(chan struct{}), done: make(chan struct{})}
 	if err := p.start(); err != nil {
 		return nil, wrap(op, backend.Exhausted(err))
