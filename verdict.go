@@ -38,7 +38,8 @@ type end int
 const (
 	notBegun end = iota // nothing of it has run
 	killed
-	obeyed // a cell that ended by KeyboardInterrupt: its kernel lives on
+	givenUp // nobody has told that it has ended
+	obeyed  // a cell that ended by KeyboardInterrupt: its kernel lives on
 )
 
 // end says what became of the script.
@@ -46,6 +47,8 @@ func (r *run) end() end {
 	switch o := r.outcome; {
 	case o == nil:
 		return notBegun
+	case r.unconfirmed():
+		return givenUp
 	case o.Ended || r.session == nil || r.fallback != "":
 		return killed
 	default:
@@ -62,7 +65,8 @@ func (r *Result) fail(err error, how end) {
 		if limit, ok := errors.AsType[*timeoutError](err); ok {
 			r.Error = limit.Error() + map[end]string{
 				notBegun: " before it began" + under(err, limit) + ".", killed: " and was killed.",
-				obeyed: " and was interrupted (KeyboardInterrupt). The session's state is kept.",
+				givenUp: " and was given up: its environment does not answer.",
+				obeyed:  " and was interrupted (KeyboardInterrupt). The session's state is kept.",
 			}[how]
 		}
 	case KindInterrupted:

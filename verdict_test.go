@@ -50,6 +50,15 @@ func TestEndsAreToldAsTheyWere(t *testing.T) {
 			warnings: []string{lostState}, lost: LostTimeout,
 		},
 		{
+			event: "timeout, and nobody answers", outcome: &kernel.Outcome{Ended: true, Unconfirmed: true}, err: limit,
+			kind: KindTimeout, error: "Script timed out after 3s and was given up: its environment does not answer.",
+			mark: "⏰ Script timed out after 3s and was given up: its environment does not answer.",
+			warnings: []string{
+				"the session's state is lost: its Python process was given up with this cell",
+				"the environment did not confirm that the script has ended: it may still run",
+			}, lost: LostTimeout,
+		},
+		{
 			event: "timeout, and the cell obeyed", outcome: &kernel.Outcome{Delivered: true, Exit: &backend.ExitError{Code: 1}}, err: limit,
 			kind: KindTimeout, error: "Script timed out after 3s and was interrupted (KeyboardInterrupt). The session's state is kept.",
 			mark: "⏰ Script timed out after 3s and was interrupted (KeyboardInterrupt). The session's state is kept.",

@@ -57,26 +57,38 @@ func TestDockerContainerIsRemovedBetweenCells(t *testing.T) {
 // A paused container obeys nothing: the run's own time is its limit, and no container stays.
 func TestDockerContainerIsPaused(t *testing.T) {
 	t.Parallel()
-	t.Run("made for the run", func(t *testing.T) {
-		t.Parallel()
-		u := newUser(t)
-		c := u.start(t, steady, "--timeout", "3s")
-		c.until(t, "more\nmore\n")
-		u.Docker(t, "pause", u.container(t))
-		c.wait(t).failed(t, 124, hermes.KindTimeout)
-		u.gone(t)
-	})
+	const givenUp = "Script timed out after 6s and was given up: its environment does not answer."
+	for name, flags := range map[string][]string{"made for the run": nil, "made for a session": {"--session", "s"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := newUser(t)
+			c := u.start(t, steady, append(flags, "--timeout", "6s")...)
+			c.until(t, "more\nmore\n")
+			u.Docker(t, "pause", u.container(t))
+			r := c.wait(t)
+			r.failed(t, 124, hermes.KindTimeout)
+			if r.Error != givenUp || !strings.Contains(r.Warning, "it may still run") {
+				t.Errorf("error %q, warning %q", r.Error, r.Warning)
+			}
+			if r.Kernel != nil {
+				u.run(t, "print(6*7)", flags...).must(t, "42\n")
+				u.container(t) // the paused one is gone
+				return
+			}
+			u.gone(t)
+		})
+	}
 	t.Run("entered", func(t *testing.T) {
 		t.Parallel()
 		u := newUser(t)
 		id := u.Container(t, u.Image)
-		c := u.start(t, steady, "--container", id, "--timeout", "3s")
+		c := u.start(t, steady, "--container", id, "--timeout", "6s")
 		c.until(t, "more\nmore\n")
 		u.Docker(t, "pause", id)
 		r := c.wait(t)
 		r.failed(t, 124, hermes.KindTimeout)
-		if !strings.Contains(r.Warning, "it may still run") {
-			t.Errorf("warning %q", r.Warning)
+		if r.Error != givenUp || !strings.Contains(r.Warning, "it may still run") {
+			t.Errorf("error %q, warning %q", r.Error, r.Warning)
 		}
 		r = u.run(t, "print(1)", "--container", id)
 		r.failed(t, 125, hermes.KindBackend)
