@@ -159,8 +159,9 @@ func (o Options) handshake(ctx context.Context, h *Host, wire net.Conn) (*Conn, 
 	}
 	defer keys.close()
 	defer context.AfterFunc(ctx, func() { _ = wire.Close() })()
+	checked := func(_ string, remote net.Addr, key ssh.PublicKey) error { return known.check(ctx, remote, key) }
 	c, channels, requests, err := ssh.NewClientConn(wire, h.Address(), &ssh.ClientConfig{
-		User: h.User, Auth: keys.methods(), HostKeyCallback: known.check, HostKeyAlgorithms: known.algorithms(),
+		User: h.User, Auth: keys.methods(), HostKeyCallback: checked, HostKeyAlgorithms: known.algorithms(),
 		ClientVersion: "SSH-2.0-hermes-exec",
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofrs/flock"
 	"github.com/skeema/knownhosts"
 	"golang.org/x/crypto/ssh"
 	cryptoknownhosts "golang.org/x/crypto/ssh/knownhosts"
@@ -127,6 +128,28 @@ func TestAcceptNew(t *testing.T) {
 		r.configure(t, "  StrictHostKeyChecking accept-new\n")
 		acceptNew(t, r, func(*Options) {})
 	})
+}
+
+// A program that never lets go of the known hosts is told of, and not waited for for ever.
+func TestAcceptNewLocked(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.user(t, "id_ed25519", "")
+	file := filepath.Join(r.home, ".ssh", "known_hosts")
+	write(t, file, "")
+	lock := flock.New(file)
+	if err := lock.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	accept := func(o *Options) { o.AcceptNew = true }
+	_, err := r.dial(t.Context(), accept)
+	if err == nil || !errors.Is(err, ErrHostKey) || !strings.Contains(err.Error(), "another program holds the lock of "+file) {
+		t.Errorf("error %v", err)
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	r.in(t, accept)
 }
 
 // acceptNew remembers the host once.

@@ -1,6 +1,7 @@
 package sshclient
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/skeema/knownhosts"
@@ -59,8 +61,8 @@ func (k *hostKeys) algorithms() []string {
 	return list
 }
 
-// check is a HostKeyCallback. A key that has changed or was revoked is refused whatever the settings say.
-func (k *hostKeys) check(_ string, remote net.Addr, key ssh.PublicKey) error {
+// check is a HostKeyCallback, but for ctx. A key that has changed or was revoked is refused whatever the settings say.
+func (k *hostKeys) check(ctx context.Context, remote net.Addr, key ssh.PublicKey) error {
 	err := k.db.HostKeyCallback()(k.host.keyAddress(), address{remote}, key)
 	revoked := (*cryptoknownhosts.RevokedError)(nil)
 	switch {
@@ -73,7 +75,7 @@ func (k *hostKeys) check(_ string, remote net.Addr, key ssh.PublicKey) error {
 	case !knownhosts.IsHostKeyChanged(err) && !knownhosts.IsHostUnknown(err):
 		return fmt.Errorf("%w: %s: %w", ErrHostKey, k.host.Alias, err)
 	case k.acceptNew:
-		return k.remember(remote, key)
+		return k.remember(ctx, remote, key)
 	default:
 		return fmt.Errorf("%w: %s %w; it shows the %s key %s. If that is right, accept it with: ssh -p %d %s true, "+
 			"or once with terminal.ssh_host_key_checking: accept-new", ErrHostKey, k.host.Alias, errUnknown, key.Type(), ssh.FingerprintSHA256(key), k.host.Port, k.host.Alias)
@@ -100,8 +102,14 @@ func (k *hostKeys) changed(err error, key ssh.PublicKey) error {
 		strings.Join(places, ", "), knownhosts.Normalize(k.host.keyAddress()))
 }
 
+// lockWait bounds the wait for others who remember a host; lockRetry is how often they are looked for.
+const (
+	lockWait  = 10 * time.Second
+	lockRetry = 20 * time.Millisecond
+)
+
 // remember adds the key to the user's known hosts, as OpenSSH does.
-func (k *hostKeys) remember(remote net.Addr, key ssh.PublicKey) error {
+func (k *hostKeys) remember(ctx context.Context, remote net.Addr, key ssh.PublicKey) error {
 	if len(k.host.KnownHosts) == 0 {
 		return fmt.Errorf("%w: %s is not known, and there is no file to remember it in", ErrHostKey, k.host.Alias)
 	}
@@ -113,7 +121,12 @@ func (k *hostKeys) remember(remote net.Addr, key ssh.PublicKey) error {
 		return fail(err)
 	}
 	lock := flock.New(name, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
-	if err := lock.Lock(); err != nil {
+	waiting, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	if locked, err := lock.TryLockContext(waiting, lockRetry); !locked {
+		if waiting.Err() != nil {
+			err = fmt.Errorf("another program holds the lock of %s", name)
+		}
 		return fail(err)
 	}
 	defer lock.Close() //nolint:errcheck // it was only locked
@@ -121,7 +134,7 @@ func (k *hostKeys) remember(remote net.Addr, key ssh.PublicKey) error {
 	if err != nil {
 		return fail(err)
 	}
-	if err := now.check("", remote, key); err == nil || !errors.Is(err, errUnknown) {
+	if err := now.check(ctx, remote, key); err == nil || !errors.Is(err, errUnknown) {
 		return err // somebody else has remembered one meanwhile
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0o600)
