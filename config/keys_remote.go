@@ -167,11 +167,18 @@ func sshHost(text string) (string, error) {
 	return text, err
 }
 
-// splitHost takes [USER@]HOST[:PORT] apart. An IPv6 address with a port stands in brackets.
+// splitHost takes [USER@]HOST[:PORT] apart, or an ssh:// URL of it, as ssh does. An IPv6 address with a port
+// stands in brackets.
 func splitHost(text string) (user, host string, port int, err error) {
-	host = text
-	if i := strings.LastIndexByte(text, '@'); i >= 0 {
-		user, host = text[:i], text[i+1:]
+	host, isURL := strings.CutPrefix(text, "ssh://")
+	if isURL {
+		var dir string
+		if host, dir, _ = strings.Cut(host, "/"); dir != "" {
+			return "", "", 0, fmt.Errorf("%q has a directory, which is for --cwd", text)
+		}
+	}
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		user, host = host[:i], host[i+1:]
 		if user == "" {
 			return "", "", 0, fmt.Errorf("%q has an empty user", text)
 		}

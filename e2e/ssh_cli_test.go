@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -23,7 +24,13 @@ type visitor struct {
 // and there. Lines are those of the configuration of sshd.
 func newVisitor(t *testing.T, lines ...string) *visitor {
 	t.Helper()
-	v := &visitor{Host: testenv.SSHD(t, lines...), dir: testenv.TempDir(t)}
+	return newVisitorAt(t, testenv.SSHD(t, lines...))
+}
+
+// newVisitorAt returns one of that host.
+func newVisitorAt(t *testing.T, h *testenv.Host) *visitor {
+	t.Helper()
+	v := &visitor{Host: h, dir: testenv.TempDir(t)}
 	for _, dir := range []string{v.home(), v.dir + "/tmp"} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -55,7 +62,10 @@ func (v *visitor) gone(t *testing.T) {
 // start calls `hermes-exec run` with a script. Arguments are its flags.
 func (v *visitor) start(t *testing.T, code string, flags ...string) *call {
 	t.Helper()
-	args := append([]string{"run", "--output", "ndjson", "--backend", "ssh", "--host", "box"}, flags...)
+	args := append([]string{"run", "--output", "ndjson", "--backend", "ssh"}, flags...)
+	if !slices.Contains(flags, "--host") {
+		args = append(args, "--host", "box")
+	}
 	return begin(t, v.command(t, append(args, "-")...), code)
 }
 

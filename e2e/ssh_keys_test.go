@@ -4,10 +4,12 @@ package e2e
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -231,6 +233,42 @@ func TestSSHAgent(t *testing.T) {
 	if strings.Contains(r.Error, "agent, ") {
 		t.Errorf("more than one was offered: %s", r.Error)
 	}
+}
+
+// A host may be named by an IPv6 address, with or without a port, also as a URL and as one to go through.
+func TestSSHAddresses(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		testenv.Missing(t, "ipv6", err.Error())
+	}
+	_ = l.Close()
+	v := newVisitorAt(t, testenv.SSHDAt(t, net.IPv6loopback))
+	port := strconv.Itoa(v.Port)
+	hop := testenv.SSHDAt(t, net.IPv6loopback)
+	write(t, filepath.Join(v.home(), "config.yaml"), "terminal:\n  ssh_port: "+port+"\n")
+	for _, host := range []string{"::1", "[::1]", v.user(t) + "@::1", "[::1]:" + port, "ssh://[::1]:" + port, "ssh://" + v.user(t) + "@[::1]:" + port + "/", "box"} {
+		v.run(t, callsTools, "--host", host).must(t, "there\n")
+	}
+	v.run(t, "print(1)", "--host", "[::1]:1").says(t, "[::1]:1", "refused")
+	v.Know(t)
+	r := v.run(t, "print(1)", "--host", "[::1]:"+port)
+	r.says(t, "::1 is not known", "ssh -p "+port+" ::1 true")
+	v.acceptNew(t)
+	for range 2 {
+		v.run(t, "print(6*7)", "--host", "[::1]:"+port).must(t, "42\n")
+	}
+	if known, err := os.ReadFile(v.knownHosts()); err != nil || !strings.HasPrefix(string(known), "[::1]:"+port+" ") {
+		t.Errorf("known hosts %q, %v", known, err)
+	}
+	key, err := os.ReadFile(hop.Home + "/.ssh/id_ed25519")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, v.Home+"/.ssh/hop", string(key))
+	v.Configure(t, "IdentityFile ~/.ssh/id_ed25519", "IdentityFile ~/.ssh/hop", fmt.Sprintf("ProxyJump [::1]:%d", hop.Port))
+	appendTo(t, filepath.Join(v.Home, ".ssh/config"), "Host *\n  IdentityFile ~/.ssh/hop\n  IdentityFile ~/.ssh/id_ed25519\n")
+	v.run(t, "print(6*7)").must(t, "42\n")
 }
 
 // Hosts that are reached through others, or by a program.

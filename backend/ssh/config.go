@@ -23,15 +23,19 @@ type Config struct {
 	SpoolSFTP bool // mirror shares over SFTP, and not by the agent
 }
 
-// ParseURL reads ssh://[USER@]HOST[:PORT]?dir=DIR&python=PATH… It is strict: what it does not know is an
-// error. A DIR that does not begin with a slash is below the home.
+// ParseURL reads ssh://[USER@]HOST[:PORT][/DIR]?python=PATH… It is strict: what it does not know is an
+// error. The directory of the path is /DIR; that of ?dir=DIR, in its place, is below the home if it does not
+// begin with a slash.
 func ParseURL(u *url.URL) (Config, error) {
 	cfg := Config{Host: u.Hostname(), User: u.User.Username()}
 	if _, has := u.User.Password(); has {
 		return Config{}, errors.New("backend URL: a password has no place there")
 	}
-	if cfg.Host == "" || u.Opaque != "" || u.Path != "" {
-		return Config{}, fmt.Errorf("backend URL %s: want ssh://[USER@]HOST[:PORT]", u)
+	if cfg.Host == "" || u.Opaque != "" || u.Path != "" && u.Query().Has("dir") {
+		return Config{}, fmt.Errorf("backend URL %s: want ssh://[USER@]HOST[:PORT][/DIR]", u)
+	}
+	if u.Path != "/" {
+		cfg.Dir = u.Path
 	}
 	if port := u.Port(); port != "" {
 		n, err := strconv.ParseUint(port, 10, 16)

@@ -16,6 +16,7 @@ import (
 
 // Host is this machine behind an sshd, which lets this user in.
 type Host struct {
+	IP    net.IP // of this machine, at which it listens
 	Port  int
 	Home  string // of a caller, whose ~/.ssh leads to the host as "box"
 	There string // the home of who has logged in; all processes there have it in their environment
@@ -23,6 +24,7 @@ type Host struct {
 
 	dir      string
 	daemon   string
+	within   string // a shell's command line that the daemon is run by, as its arguments; "" is none
 	listener *net.TCPListener
 	work     sync.WaitGroup
 
@@ -38,7 +40,13 @@ type Host struct {
 // taken.
 func SSHD(t testing.TB, lines ...string) *Host {
 	t.Helper()
-	h := &Host{daemon: sshd(t), dir: TempDir(t), sessions: map[*exec.Cmd]struct{}{}}
+	return SSHDAt(t, net.IPv4(127, 0, 0, 1), lines...)
+}
+
+// SSHDAt is SSHD at another address of this machine.
+func SSHDAt(t testing.TB, ip net.IP, lines ...string) *Host {
+	t.Helper()
+	h := &Host{IP: ip, daemon: sshd(t), dir: TempDir(t), sessions: map[*exec.Cmd]struct{}{}}
 	h.Home, h.There = h.path("here"), h.path("there")
 	for _, dir := range []string{h.path("here/.ssh"), h.There, h.Tmp()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -128,7 +136,7 @@ func (h *Host) Configure(t testing.TB, lines ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines = append(append([]string{"Host box"}, lines...), "HostName 127.0.0.1", fmt.Sprintf("Port %d", h.Port), "User "+me.Username)
+	lines = append(append([]string{"Host box"}, lines...), "HostName "+h.IP.String(), fmt.Sprintf("Port %d", h.Port), "User "+me.Username)
 	h.write(t, "here/.ssh/config", strings.Join(lines, "\n  ")+"\n")
 }
 
@@ -137,7 +145,7 @@ func (h *Host) Know(t testing.TB, keys ...string) {
 	t.Helper()
 	var text strings.Builder
 	for _, key := range keys {
-		fmt.Fprintf(&text, "box,[127.0.0.1]:%d %s\n", h.Port, key)
+		fmt.Fprintf(&text, "box,[%s]:%d %s\n", h.IP, h.Port, key)
 	}
 	h.write(t, "here/.ssh/known_hosts", text.String())
 }
@@ -165,7 +173,7 @@ func (h *Host) newKey(t testing.TB, path string) string {
 // listen lets connections come in.
 func (h *Host) listen(t testing.TB, port int) {
 	t.Helper()
-	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
+	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: h.IP, Port: port})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,10 +203,14 @@ func (h *Host) serve(c *net.TCPConn, log *os.File) error {
 		return err
 	}
 	defer wire.Close()
-	cmd := exec.Command(h.daemon, "-i", "-e", "-f", h.path("sshd_config")) //nolint:forbidigo // The other side of what is tested.
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = wire, wire, log
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	argv := []string{h.daemon, "-i", "-e", "-f", h.path("sshd_config")}
+	if h.within != "" {
+		argv = append([]string{"/bin/sh", "-c", h.within, "sh"}, argv...)
+	}
+	cmd := exec.Command(argv[0], argv[1:]...) //nolint:forbidigo // The other side of what is tested.
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = wire, wire, log
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -210,6 +222,14 @@ func (h *Host) serve(c *net.TCPConn, log *os.File) error {
 		delete(h.sessions, cmd)
 	})
 	return nil
+}
+
+// Within has connections that come from now on served by a daemon that a shell's command line starts, as its
+// arguments.
+func (h *Host) Within(line string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.within = line
 }
 
 // Connections counts those that the daemon has.
