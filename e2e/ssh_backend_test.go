@@ -32,13 +32,19 @@ func openSSH(h *testenv.Host, note string) func(t *testing.T) backend.Backend {
 
 // openSSHBy does it with more of a configuration.
 func openSSHBy(h *testenv.Host, cfg ssh.Config, note string) func(t *testing.T) backend.Backend {
+	return openSSHFrom(h, cfg, ssh.Host{}, note)
+}
+
+// openSSHFrom does it from a machine with more to it.
+func openSSHFrom(h *testenv.Host, cfg ssh.Config, from ssh.Host, note string) func(t *testing.T) backend.Backend {
 	cfg.Host, cfg.Dir = "box", h.There
 	pool := &sshclient.Pool{}
 	return func(t *testing.T) backend.Backend {
 		t.Helper()
 		vars := testenv.Environ()
 		vars["HOME"] = h.Home
-		b, err := ssh.Open(t.Context(), cfg, ssh.Host{Env: vars, Pool: pool})
+		from.Env, from.Pool = vars, pool
+		b, err := ssh.Open(t.Context(), cfg, from)
 		if err != nil {
 			t.Fatal(err)
 		}

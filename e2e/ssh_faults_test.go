@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -10,8 +11,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/hermes-exec/hermes-exec"
+	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/backend/ssh"
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
@@ -129,6 +133,36 @@ func TestSSHFrozenConnection(t *testing.T) {
 		v.run(t, "print(1)", "--timeout", "2s").failed(t, 124, hermes.KindTimeout)
 		s.thaw()
 	})
+}
+
+// B104: what waits on a host for a machine that was lost with the network ends by itself, idle or not.
+func TestSSHLease(t *testing.T) {
+	t.Parallel()
+	for name, busy := range map[string]bool{"idle": false, "busy": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := testenv.SSHD(t)
+			s := newShakyTo(t, "tcp", func() (net.Conn, error) { return net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", h.Port)) })
+			h.Configure(t, fmt.Sprintf("Port %d", s.port), "HostKeyAlias box")
+			b := openSSHFrom(h, ssh.Config{}, ssh.Host{Lease: time.Second}, "")(t)
+			if busy {
+				cmd := backend.Cmd{Args: []string{"sleep", "600"}, Env: b.Info().Env}
+				if _, err := b.Start(t.Context(), cmd); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.freeze()
+			testenv.NoProcesses(t, "HERMES_TEST_HOST="+h.There)
+			if left, err := os.ReadDir(h.Tmp()); err != nil || len(left) != 0 {
+				t.Errorf("left %v, %v", left, err)
+			}
+			testenv.Eventually(t, "the environment counts as gone", func() bool {
+				_, err := b.Get(t.Context(), "file")
+				return errors.Is(err, backend.ErrUnavailable)
+			})
+			s.thaw()
+		})
+	}
 }
 
 // A laptop that sleeps and wakes up in time has lost nothing.

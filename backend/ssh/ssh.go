@@ -27,8 +27,8 @@ import (
 	"github.com/hermes-exec/hermes-exec/internal/sshclient"
 )
 
-// lease is how long the agent outlives a host that is silent: a network that is gone tells nobody.
-const lease = 60 * time.Second
+// defaultLease is Host.Lease where nothing is said.
+const defaultLease = 60 * time.Second
 
 var _ backend.Backend = (*Backend)(nil)
 
@@ -52,6 +52,10 @@ type Host struct {
 	Pool   *sshclient.Pool   // shares connections; nil: one of its own
 	Prompt sshclient.Prompt  // asks for passphrases and passwords; nil: nobody can be asked
 	Log    *slog.Logger      // nil: silent
+
+	// Lease is how long the agent outlives a silence of this machine: a network that is gone tells nobody.
+	// 0 is a minute.
+	Lease time.Duration
 }
 
 // Opener returns an Opener for URLs of the scheme ssh.
@@ -77,7 +81,7 @@ func Open(ctx context.Context, cfg Config, h Host) (*Backend, error) {
 	if h.Pool == nil {
 		h.Pool = &sshclient.Pool{}
 	}
-	b, err := cfg.boot(ctx, h.Pool, cfg.options(h))
+	b, err := cfg.boot(ctx, h)
 	if err == nil {
 		b.log, b.spoolSFTP = h.Log, cfg.SpoolSFTP
 		err = b.settle(ctx, cfg)
@@ -107,17 +111,17 @@ func (c Config) interpreters() []string {
 }
 
 // boot starts each interpreter in turn until one carries the agent.
-func (c Config) boot(ctx context.Context, pool *sshclient.Pool, o sshclient.Options) (*Backend, error) {
+func (c Config) boot(ctx context.Context, h Host) (*Backend, error) {
 	var tried []string
 	for _, python := range c.interpreters() {
-		l, err := start(ctx, pool, o, python)
+		l, err := start(ctx, h.Pool, c.options(h), python)
 		if err != nil {
 			return nil, err
 		}
 		target := l.Conn.Host.String()
 		side := &sideway{beside: l.Channel}
 		g, err := guest.Open(ctx, l, guest.Options{
-			Name: "ssh", Target: target, Lease: lease, Aside: side.way, Diagnose: l.said,
+			Name: "ssh", Target: target, Lease: cmp.Or(h.Lease, defaultLease), Aside: side.way, Diagnose: l.said,
 		})
 		if err == nil {
 			l.pid.Store(int64(g.PID()))
