@@ -90,7 +90,8 @@ func resume(pid uint32) error {
 }
 
 // send kills the job, or sends what comes closest to a polite signal: the break of a console. Python
-// ends by it unless the script handles SIGBREAK. Without a console there is none.
+// ends by it unless the script handles SIGBREAK. Without a console there is nothing to be handled, and so
+// it is done what happens to who does not: all end, with the same status.
 func (g *group) send(sig backend.Signal) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -106,10 +107,10 @@ func (g *group) send(sig backend.Signal) error {
 		return nil
 	}
 	g.sent = sig
-	if err := windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, g.pid); err != nil {
-		return fmt.Errorf("send a console break: %w", err)
+	if windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, g.pid) == nil {
+		return nil
 	}
-	return nil
+	return windows.TerminateJobObject(g.job, winControlC)
 }
 
 // accounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION.
