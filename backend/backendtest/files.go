@@ -28,6 +28,7 @@ func putCases() []testCase {
 		{"put onto what is no file", putOnto},
 		{"put from many at once", putMany},
 		{"put with a start", putWithStart},
+		{"put with a start makes its directory", putStartDir},
 		{"put with a start that must not be", putWithoutStart},
 	}
 }
@@ -41,6 +42,16 @@ func putWithStart(ctx context.Context, e *env) {
 	cmd.Files = []backend.File{{Name: old, Data: []byte("replaced,")}, {Name: e.scratch("made/new"), Data: []byte("new,"), Mode: 0o640}, {Name: e.scratch("made/big"), Data: []byte(big)}}
 	if got := e.output(ctx, cmd); got != "replaced,new,"+big {
 		e.Errorf("got %d bytes: %.100q", len(got), got)
+	}
+}
+
+// putStartDir: a script may run in a directory that its own files have made.
+func putStartDir(ctx context.Context, e *env) {
+	cmd := e.sh("cat file")
+	cmd.Dir = e.scratch("made/for it")
+	cmd.Files = []backend.File{{Name: cmd.Dir + "/file", Data: []byte("here")}}
+	if got := e.output(ctx, cmd); got != "here" {
+		e.Errorf("got %q", got)
 	}
 }
 

@@ -50,19 +50,20 @@ func (n *Native) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, e
 	if cmd.Dir == "" {
 		cmd.Dir = n.info.Dir
 	}
-	switch err := usable(filepath.FromSlash(cmd.Dir)); {
+	switch {
 	case ctx.Err() != nil:
 		return nil, wrap(op, context.Cause(ctx))
 	case n.err() != nil:
 		return nil, wrap(op, n.err())
 	case cmd.Control != nil:
 		return nil, wrap(op, errNoControl)
-	case err != nil:
-		return nil, wrap(op+" in "+cmd.Dir, bare(err))
 	}
 	cmd, err := cmd.PutFiles(ctx, n.Put)
 	if err != nil {
 		return nil, err
+	}
+	if err := usable(filepath.FromSlash(cmd.Dir)); err != nil { // a file may have made it
+		return nil, wrap(op+" in "+cmd.Dir, bare(err))
 	}
 	p := &nativeProcess{n: n, cmd: cmd, ended: make(chan struct{}), done: make(chan struct{})}
 	if err := p.start(); err != nil {
