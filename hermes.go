@@ -67,6 +67,11 @@ type Script struct {
 	// Interrupt that is Soft does. A script of its own ends.
 	Soft bool
 
+	// Artifacts is a directory on the host, which is made if need be. The script finds another one as
+	// $HERMES_ARTIFACTS, and the files that it leaves there come into this one, in place of those with the
+	// same names; "": there is none.
+	Artifacts string
+
 	// Trace puts the list of tool calls into the result.
 	Trace bool
 

@@ -105,6 +105,7 @@ func exitCode(delivered bool, exit *backend.ExitError) *int {
 // count puts the tool calls into the result.
 func (r *run) count(res *Result) {
 	res.ToolCallsMade, res.ToolCallsRefused = r.calls.Made, r.calls.Refused
+	res.Artifacts = r.artifacts
 	if r.script.Trace {
 		res.ToolCalls = trace(r.calls.Trace, r.secrets.Mask)
 	}

@@ -67,6 +67,7 @@ type Result struct {
 	ErrorKind ErrorKind    `json:"error_kind,omitempty"`
 	Hint      string       `json:"hint,omitempty"`
 	ToolCalls []Call       `json:"tool_calls,omitzero"` // nil without Script.Trace
+	Artifacts []Artifact   `json:"artifacts,omitzero"`  // nil without Script.Artifacts
 
 	// Exited says that a cell ended itself, by sys.exit or its like: whoever typed it may want to
 	// leave. JSON does not have it.

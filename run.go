@@ -45,6 +45,8 @@ type run struct {
 	stdout   *output.Capture
 	stderr   *output.Capture
 
+	artifacts []Artifact // nil: none are wanted
+
 	warnings []string
 }
 
@@ -110,7 +112,11 @@ func (r *run) prepare(ctx context.Context) (err error) {
 // serve runs the script in a process of its own, with an endpoint for its calls.
 func (r *run) serve(ctx context.Context, cancel context.CancelCauseFunc) error {
 	e := r.env
-	vars, report := e.environ(r.staging, r.meeting.Env())
+	rpc := r.meeting.Env()
+	if r.script.Artifacts != "" {
+		rpc = withArtifacts(rpc, r.staging)
+	}
+	vars, report := e.environ(r.staging, rpc)
 	r.report = report
 	r.warnings = append(r.warnings, report.Warnings...)
 	for _, line := range report.Debug() {
@@ -143,6 +149,9 @@ func (r *run) serve(ctx context.Context, cancel context.CancelCauseFunc) error {
 // exec runs a cell while its calls, which act with these variables, are answered. There is no outcome
 // if it did not begin.
 func (r *run) exec(ctx context.Context, d *tool.Dispatcher, x kernel.Executor, vars map[string]string, c kernel.Cell) error {
+	if err := r.openArtifacts(ctx); err != nil {
+		return err
+	}
 	if err := d.Begin(ctx, r.grant(vars)); err != nil {
 		return err
 	}
@@ -151,6 +160,9 @@ func (r *run) exec(ctx context.Context, d *tool.Dispatcher, x kernel.Executor, v
 	ending, stop := afterwards(ctx)
 	defer stop()
 	r.calls = d.End(ending)
+	if r.outcome != nil && !gone(err) {
+		r.collect(ctx)
+	}
 	for _, s := range r.streams {
 		s.flush()
 	}

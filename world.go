@@ -85,7 +85,7 @@ func (w *world) meet(ctx context.Context) (err error) {
 		return err
 	}
 	w.dir = w.env.home(w.staging)
-	w.vars, _ = w.env.environ(w.staging, w.meeting.Env())
+	w.vars, _ = w.env.environ(w.staging, withArtifacts(w.meeting.Env(), w.staging))
 	process := kernel.Process{Staging: w.staging, Env: w.vars, Grace: w.env.options.Settings.KillGrace}
 	w.executor = kernel.WithFallback(func(ctx context.Context) (kernel.Executor, error) {
 		k, err := kernel.Start(ctx, w.env.backend, process)
@@ -193,7 +193,7 @@ func (w *world) want(e *Env, o Options) {
 	if e.Info().SameHost {
 		base = o.Environ
 	}
-	w.wanted, w.report = e.environFrom(base, w.staging, w.meeting.Env())
+	w.wanted, w.report = e.environFrom(base, w.staging, withArtifacts(w.meeting.Env(), w.staging))
 	w.wantedBy = is
 }
 

@@ -156,7 +156,7 @@ func progress(c *conn, cell *cell) func(text string) {
 // script is the cell with what shows it to the caller.
 func script(c *conn, cell *cell) hermes.Script {
 	s := hermes.Script{
-		Code: cell.Code, Name: cell.Script, Args: cell.Args, Display: cell.Display, Soft: cell.Soft, Trace: cell.Trace,
+		Code: cell.Code, Name: cell.Script, Args: cell.Args, Display: cell.Display, Soft: cell.Soft, Trace: cell.Trace, Artifacts: cell.Artifacts,
 		Stream: cell.Stream, Spills: cell.Spills,
 	}
 	if cell.Stdout {

@@ -56,7 +56,7 @@ func message(c Cell) *cell {
 	s := c.Script
 	return &cell{
 		Settings: c.Options.Settings, Warnings: c.Options.Warnings, Environ: c.Options.Environ, Dir: c.Options.Dir,
-		LogLevel: int(c.LogLevel), Code: s.Code, Script: s.Name, Args: s.Args, Display: s.Display, Soft: s.Soft, Reset: c.Reset, Trace: s.Trace, Spills: s.Spills,
+		LogLevel: int(c.LogLevel), Code: s.Code, Script: s.Name, Args: s.Args, Display: s.Display, Soft: s.Soft, Reset: c.Reset, Trace: s.Trace, Spills: s.Spills, Artifacts: s.Artifacts,
 		Stdout: s.Stdout != nil, Stderr: s.Stderr != nil, Events: s.Events != nil, Stream: s.Stream, Progress: c.Progress != nil,
 	}
 }

@@ -78,8 +78,9 @@ type cell struct {
 	// What of the run the caller wants to see live.
 	Stdout, Stderr, Events, Stream, Progress bool
 
-	Trace  bool
-	Spills []string
+	Trace     bool
+	Artifacts string // absolute
+	Spills    []string
 }
 
 // interrupt ends a cell, as hermes.Interrupt does.

@@ -61,7 +61,7 @@ func (a *app) onUsageError(c *cli.Context, err error, _ bool) error {
 
 // What the contract has and this version does not.
 const (
-	laterFlags    = "artifacts check"
+	laterFlags    = "check"
 	laterCommands = "completion man"
 )
 

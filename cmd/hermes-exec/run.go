@@ -44,6 +44,7 @@ func (a *app) runCommand() *cli.Command {
 			&cli.GenericFlag{Name: "spill", Value: texts{&a.spills}, Usage: "let the script read the spill file `PATH` of an earlier run; may be repeated"},
 			&cli.StringFlag{Name: "output", Usage: "print `FORMAT`: text, json or ndjson (default text)"},
 			&cli.BoolFlag{Name: "trace", DisableDefaultText: true, Usage: "list the tool calls in the result"},
+			&cli.StringFlag{Name: "artifacts", Usage: "bring the files that the script leaves in $HERMES_ARTIFACTS back into `DIR`"},
 			&cli.BoolFlag{Name: "quiet", DisableDefaultText: true, Usage: "print no warnings and hints, only errors"},
 		),
 		Action: a.run,
@@ -70,6 +71,9 @@ func (a *app) run(c *cli.Context) error {
 		return err
 	}
 	s.Trace = a.isOn(c, "trace")
+	if dir := a.option(c, "artifacts"); dir != "" {
+		s.Artifacts = a.absolute(dir)
+	}
 	if s.Spills, err = a.spillFiles(loaded.Settings.Home); err != nil {
 		return err
 	}
@@ -98,16 +102,21 @@ func (s *script) close() {
 func (a *app) spillFiles(home string) ([]string, error) {
 	var paths []string
 	for _, name := range a.spills {
-		path := name
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(a.dir, path)
-		}
+		path := a.absolute(name)
 		if err := isSpill(path, home); err != nil {
 			return nil, usagef("--spill: %q %v", name, err)
 		}
 		paths = append(paths, name, path)
 	}
 	return paths, nil
+}
+
+// absolute is a path of this call's working directory.
+func (a *app) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(a.dir, path)
 }
 
 // isSpill tells why path is no spill file of home.

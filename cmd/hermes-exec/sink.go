@@ -3,9 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/term"
 
 	hermes "github.com/hermes-exec/hermes-exec"
 )
@@ -80,6 +83,7 @@ func (s textSink) tell(r *hermes.Result) {
 	}
 	if !s.quiet {
 		s.notes(r)
+		s.artifacts(r)
 	}
 	if ownWords := r.ErrorKind == hermes.KindScript && r.ExitCode != nil; r.Error != "" && !ownWords {
 		s.app.complain(r.Error)
@@ -96,6 +100,16 @@ func (s textSink) notes(r *hermes.Result) {
 	}
 	for line := range strings.Lines(r.Warning) {
 		s.app.complain("warning: " + line)
+	}
+}
+
+// artifacts tells a person where the script's files are. A program asks for a result.
+func (s textSink) artifacts(r *hermes.Result) {
+	if f, ok := s.app.err.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		return
+	}
+	for _, f := range r.Artifacts {
+		s.app.complain(fmt.Sprintf("artifact: %s (%d bytes, %s)", f.Path, f.Bytes, f.MediaType))
 	}
 }
 

@@ -216,7 +216,7 @@ func callerStories() []story {
 		{"P129 what watches over a kernel is not in its environment", []cell{
 			{
 				code: "import os\nprint(sorted(n for n in os.environ if n.startswith('HERMES') and not n.startswith('HERMES_RPC_')))",
-				want: prints("['HERMES_CONFIG', 'HERMES_ENV', 'HERMES_PROFILE']\n"),
+				want: prints("['HERMES_ARTIFACTS', 'HERMES_CONFIG', 'HERMES_ENV', 'HERMES_PROFILE']\n"),
 			},
 		}},
 		{"P160 P163 what a kernel has is for its owner alone, and its token stands in no command line", []cell{
