@@ -123,7 +123,7 @@ time.sleep(600)
 		}
 	}
 	for _, name := range living {
-		if p := seen[name]; p.Removed || !strings.Contains(p.Reason, "uses it") {
+		if p := seen[name]; p.Removed || !strings.Contains(p.Reason, "lives and uses it") {
 			t.Errorf("living: %+v", p)
 		}
 	}

@@ -78,10 +78,12 @@ def condition(path: str, everything: bool) -> Tuple[bool, str]:
             return True, "it does not say whose it is, and nobody has touched it for a day"
         return False, "it does not say whose it is"
     process = "process %d" % mark[0] if mark else "its agent"
-    ended = mark and _ended(mark)
-    if held or ended is False or (ended is None and held is None):
-        return False, process + " uses it, or cannot be told to have ended"
-    return True, process + " has ended"
+    if held:
+        return False, process + " lives and uses it"
+    ended, known = _fate(mark) if mark else (None, "cannot be told to have ended")
+    if ended is None and held is False:
+        ended, known = True, "has ended"
+    return bool(ended), process + " " + known
 
 
 def _read_mark(path: str) -> Optional[Mark]:
@@ -125,25 +127,33 @@ def _held(path: str) -> Optional[bool]:
         os.close(fd)
 
 
-def _ended(mark: Mark) -> Optional[bool]:
-    """Whether a process has ended beyond doubt, or lives; None if that cannot be told from here."""
+def _fate(mark: Mark) -> Tuple[Optional[bool], str]:
+    """Whether a process has ended beyond doubt, or lives; None if that cannot be told from here. And what is
+    known of it, in the words of internal/owner."""
     pid, start, boot, space, node = mark
     if node == _UNKNOWN or node != (os.uname().nodename or _UNKNOWN):
-        return None
-    now = (_line("/proc/sys/kernel/random/boot_id"), _link("/proc/self/ns/pid"))
-    if _UNKNOWN not in (boot, now[0]) and boot != now[0]:
-        return True
-    if (boot, space) != now:
-        return None
+        return None, "of another machine, " + node + ", cannot be told to have ended"
+    now = _line("/proc/sys/kernel/random/boot_id")
+    if _UNKNOWN not in (boot, now) and boot != now:
+        return True, "has ended"
+    if boot != now:
+        return None, "of an unknown boot of this machine cannot be told to have ended"
+    if space != _link("/proc/self/ns/pid"):
+        return None, "of another pid namespace cannot be told to have ended"
+    if _exists(pid, start):
+        return False, "lives and uses it"
+    return True, "has ended"
+
+
+def _exists(pid: int, start: str) -> bool:
+    """Whether that very process lives: another one may have its identifier."""
     try:
         os.kill(pid, 0)
     except OSError as e:
         if e.errno == errno.ESRCH:
-            return True
+            return False
     state, started = _stat(pid)
-    if state == "Z":
-        return True
-    return _UNKNOWN not in (start, started) and start != started
+    return state != "Z" and (_UNKNOWN in (start, started) or start == started)
 
 
 def _stat(pid: int) -> Tuple[str, str]:

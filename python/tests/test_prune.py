@@ -65,7 +65,7 @@ class PruneTest(unittest.TestCase):
         os.symlink(self.root, os.path.join(self.root, "hermes_sandbox_dead", "link"))
         self.end(dead)
         want = {
-            "living": (False, "process %d uses it, or cannot be told to have ended" % living.pid),
+            "living": (False, "process %d lives and uses it" % living.pid),
             "dead": (True, "process %d has ended" % dead.pid),
         }
         self.assertEqual(self.seen(), want)
@@ -87,8 +87,11 @@ class PruneTest(unittest.TestCase):
             "nonsense": ("x", "1"),
         }.items():
             self.make(name, (".owner", " ".join(map(str, mark)) + "\n"))
-        removed = {name for name, (gone, _) in self.seen().items() if gone}
-        self.assertEqual(removed, {"gone", "reused", "reboot"})
+        seen = self.seen()
+        self.assertEqual({name for name, (gone, _) in seen.items() if gone}, {"gone", "reused", "reboot"})
+        self.assertEqual(seen["itself"][1], "process %d lives and uses it" % os.getpid())
+        for name, known in (("container", "of another pid namespace"), ("elsewhere", "of another machine, " + node)):
+            self.assertIn(known, seen[name][1])
 
     def test_what_tells_nothing_stays_but_for_everything_that_is_old(self):
         old = self.make("old")
