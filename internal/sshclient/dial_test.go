@@ -89,15 +89,16 @@ func TestHostKeys(t *testing.T) {
 		more  string
 		want  string // part of the error; "" is none
 	}{
-		"known":                  {[]string{ours}, "", ""},
-		"known by a hashed name": {[]string{cryptoknownhosts.HashHostname(address) + " " + strings.TrimSpace(string(ssh.MarshalAuthorizedKey(r.key.PublicKey())))}, "", ""},
-		"known by its alias":     {[]string{knownhosts.Line([]string{"gpu"}, r.key.PublicKey())}, "  HostKeyAlias gpu\n", ""},
-		"known by another port":  {[]string{knownhosts.Line([]string{"127.0.0.1"}, r.key.PublicKey())}, "", "box is not known"},
-		"unknown":                {nil, "", "box is not known; it shows the ssh-ed25519 key " + ssh.FingerprintSHA256(r.key.PublicKey())},
-		"changed":                {[]string{knownhosts.Line([]string{address}, other.PublicKey())}, "", "the key of box has changed"},
-		"changed and lax":        {[]string{knownhosts.Line([]string{address}, other.PublicKey())}, "  StrictHostKeyChecking no\n", "the key of box has changed"},
-		"revoked":                {[]string{mark("@revoked", r.key.PublicKey()), ours}, "", "marked as revoked"},
-		"signed by nobody":       {[]string{mark("@cert-authority", authority.PublicKey())}, "", "box is not known"},
+		"known":                         {[]string{ours}, "", ""},
+		"known by a hashed name":        {[]string{cryptoknownhosts.HashHostname(address) + " " + strings.TrimSpace(string(ssh.MarshalAuthorizedKey(r.key.PublicKey())))}, "", ""},
+		"known by an alias with a port": {[]string{knownhosts.Line([]string{"[gpu]:22022"}, r.key.PublicKey())}, "  HostKeyAlias [gpu]:22022\n", ""},
+		"known by its alias":            {[]string{knownhosts.Line([]string{"gpu"}, r.key.PublicKey())}, "  HostKeyAlias gpu\n", ""},
+		"known by another port":         {[]string{knownhosts.Line([]string{"127.0.0.1"}, r.key.PublicKey())}, "", "box is not known"},
+		"unknown":                       {nil, "", "box is not known; it shows the ssh-ed25519 key " + ssh.FingerprintSHA256(r.key.PublicKey())},
+		"changed":                       {[]string{knownhosts.Line([]string{address}, other.PublicKey())}, "", "the key of box has changed"},
+		"changed and lax":               {[]string{knownhosts.Line([]string{address}, other.PublicKey())}, "  StrictHostKeyChecking no\n", "the key of box has changed"},
+		"revoked":                       {[]string{mark("@revoked", r.key.PublicKey()), ours}, "", "marked as revoked"},
+		"signed by nobody":              {[]string{mark("@cert-authority", authority.PublicKey())}, "", "box is not known"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r.known(t, test.known...)

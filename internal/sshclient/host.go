@@ -75,6 +75,9 @@ func (h *Host) Address() string { return net.JoinHostPort(h.Name, strconv.Itoa(h
 
 // keyAddress is the name under which known_hosts has the host's key, with a port.
 func (h *Host) keyAddress() string {
+	if _, _, err := net.SplitHostPort(h.KeyAlias); err == nil {
+		return h.KeyAlias // as it stands in the file
+	}
 	if h.KeyAlias != "" {
 		return net.JoinHostPort(h.KeyAlias, strconv.Itoa(defaultPort))
 	}
