@@ -70,6 +70,16 @@ print(subprocess.run([sys.executable, "-c", "x = b'x' * (1 << 30)"]).returncode)
 	})
 }
 
+// Too little for Python itself is told as that, whoever of ours was killed for it.
+func TestDockerTooLittleMemory(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	r := u.run(t, "print(1)", "--memory", "6m")
+	if r.ErrorKind != hermes.KindOOM || r.Output != "" || !strings.Contains(r.Error+r.Hint, "--memory gives it more") {
+		t.Errorf("status %d, %s: %q, output %q, hint %q", r.status, r.ErrorKind, r.Error, r.Output, r.Hint)
+	}
+}
+
 // ours finds the pids of the agent and of its supervisors, by what they were started as, and visitors
 // those of a process that somebody else has started there.
 const ours = `

@@ -16,6 +16,7 @@ import (
 	"github.com/docker/docker/api/types/system"
 	"github.com/docker/go-units"
 
+	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/guest"
 	"github.com/hermes-exec/hermes-exec/internal/owner"
 )
@@ -101,6 +102,15 @@ func (s *spec) limits() string {
 	add("network %s", h.NetworkMode, true)
 	add("runtime %s", h.Runtime, h.Runtime != "")
 	return "limits: " + strings.Join(list, ", ")
+}
+
+// narrow adds its limit to the error of a container that ran out of memory before it could be used.
+func (s *spec) narrow(err error) error {
+	exit, ok := errors.AsType[*backend.ExitError](err)
+	if !ok || !exit.OOMKilled || s.host.Memory == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; it may use %s of memory: --memory gives it more", err, units.BytesSize(float64(s.host.Memory)))
 }
 
 func (c Config) network() string {

@@ -1,6 +1,8 @@
 package docker
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -8,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/docker/docker/api/types/mount"
+
+	"github.com/hermes-exec/hermes-exec/backend"
 )
 
 // The temporary directory has half of the memory, but never less than what a run needs there.
@@ -21,6 +25,20 @@ func TestTemp(t *testing.T) {
 	mounted := Config{Memory: 64 << 20}.spec("python3", []mount.Mount{{Target: temp}}, nil)
 	if mounted.host.Tmpfs != nil {
 		t.Errorf("%v beside a directory that is mounted there", mounted.host.Tmpfs)
+	}
+}
+
+// Who ran out of memory before anything was begun is told how much there was.
+func TestNarrow(t *testing.T) {
+	s := Config{Memory: 6 << 20}.spec("python3", nil, nil)
+	starved := fmt.Errorf("start: %w", &backend.ExitError{Code: -9, Signal: backend.Kill, OOMKilled: true})
+	if err := s.narrow(starved); !errors.Is(err, starved) || !strings.HasSuffix(err.Error(), "; it may use 6MiB of memory: --memory gives it more") {
+		t.Errorf("%v", err)
+	}
+	for _, other := range []error{errors.New("no such image"), &backend.ExitError{Code: -9, Signal: backend.Kill}} {
+		if err := s.narrow(other); err.Error() != other.Error() {
+			t.Errorf("%v of %v", err, other)
+		}
 	}
 }
 

@@ -121,7 +121,7 @@ func (c Config) open(ctx context.Context, e *engine) (*Backend, error) {
 		return made.start(ctx, e, c.Progress)
 	})
 	if err != nil {
-		return nil, errors.Join(warned(err, made.warnings), meet.remove())
+		return nil, errors.Join(warned(made.narrow(err), made.warnings), meet.remove())
 	}
 	b.info.Warnings = append(b.info.Warnings, made.warnings...)
 	b.info.Notes = append(b.info.Notes, made.limits())

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"syscall"
@@ -20,6 +21,10 @@ func failure(payload []byte) error {
 	f, err := fields.Parse(payload)
 	if err != nil {
 		return err
+	}
+	if f.Int("oom") == 1 {
+		killed := &backend.ExitError{Code: -int(backend.Kill), Signal: backend.Kill, OOMKilled: true}
+		return fmt.Errorf("before it began: %w", killed)
 	}
 	return &remoteError{op: f.Text("op"), errno: f.Text("errno"), message: f.Text("message")}
 }

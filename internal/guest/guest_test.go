@@ -244,6 +244,25 @@ func TestOutOfMemoryWithoutStatus(t *testing.T) {
 	}
 }
 
+// So does one that was killed before it had begun its process.
+func TestOutOfMemoryAtStart(t *testing.T) {
+	for starved := range 2 {
+		g, err := play(t, Options{}, func(w io.WriteCloser, begin <-chan struct{}) {
+			_, _ = w.Write(hello())
+			<-begin
+			failed := fields.Append(fields.Append(nil, "op", "supervise"), "errno", "EPIPE")
+			_, _ = w.Write(frame(kindFailed, 0, 1, fields.AppendInt(failed, "oom", int64(starved))))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = g.Start(t.Context(), backend.Cmd{Args: []string{"x"}})
+		if exit := (*backend.ExitError)(nil); err == nil || (errors.As(err, &exit) && exit.OOMKilled) != (starved == 1) {
+			t.Errorf("oom %d: start: %v", starved, err)
+		}
+	}
+}
+
 // An agent that is to kill a process is given up when it says nothing at all for long, and not while it
 // says anything.
 func TestKillUnheard(t *testing.T) {

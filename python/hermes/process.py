@@ -142,8 +142,9 @@ class Process(Stream):
             self._status = int(status), starved == b"1"
             self._settle()
 
-    def _fail(self, op: bytes, number: int) -> None:
-        self._out.send(frames.FAILED, self._stream, frames.failure(op, number))
+    def _fail(self, op: bytes, number: int, starved: bool = False) -> None:
+        oom = frames.encode([("oom", int(starved))])
+        self._out.send(frames.FAILED, self._stream, frames.failure(op, number) + oom)
         self._started = False
         self._status = -1, False
         self._hang_up()
@@ -193,7 +194,7 @@ class Process(Stream):
             if self._started:
                 self._settle()
             else:
-                self._fail(b"supervise", errno.EPIPE)
+                self._fail(b"supervise", errno.EPIPE, self._status[1])
         self._hang_up()
 
     def _hang_up(self) -> None:
