@@ -241,3 +241,26 @@ func TestSSHSpoolOverSFTP(t *testing.T) {
 		})
 	}
 }
+
+// What was found out about a host, doctor shows.
+func TestSSHDoctor(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ lines, notes []string }{
+		"everything": {nil, []string{"configuration read by ssh -G", forwards, "large files go over SFTP"}},
+		"little":     {[]string{noForwarding, "Subsystem none /nowhere"}, []string{relays, "sshd has no subsystem sftp"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := newVisitor(t, test.lines...)
+			out, err := v.command(t, "doctor", "--backend", "ssh", "--host", "box").CombinedOutput()
+			if err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+			for _, part := range append(test.notes, "transport uds   works", "transport tcp   works", "transport file  works") {
+				if !strings.Contains(string(out), part) {
+					t.Errorf("doctor does not say %q: %s", part, out)
+				}
+			}
+		})
+	}
+}
