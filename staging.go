@@ -111,7 +111,7 @@ func (e *Env) environFrom(base map[string]string, staging string, rpc map[string
 	o := environ.Options{
 		OS: info.OS, Passthrough: passthrough, Set: set, Reserved: s.ReservedEnv,
 		Python: info.Python.Path, Staging: staging, Strict: s.Mode == config.Strict,
-		Home: info.Scratch, HomeBad: info.NoHome, Timezone: s.Timezone, RPC: rpc,
+		Home: info.Scratch, HomeBad: info.NoHome, Timezone: s.Timezone, NoZones: info.NoZones, RPC: rpc,
 	}
 	if !o.Strict {
 		o.Cwd = info.Dir

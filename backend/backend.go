@@ -80,6 +80,9 @@ type Info struct {
 	// NoHome says that HOME is missing or cannot be written to.
 	NoHome bool
 
+	// NoZones says that the environment lacks the rules of time zones: each would be UTC there.
+	NoZones bool
+
 	// NoNetwork says that the environment was opened without a network, which it could have.
 	NoNetwork bool
 

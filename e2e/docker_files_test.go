@@ -241,6 +241,20 @@ func TestDockerVolumes(t *testing.T) {
 	}
 }
 
+// A time zone that the container has no rules for is not taken for UTC in silence.
+func TestDockerTimezone(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.configure(t, "timezone: Asia/Tokyo\n")
+	const code = "import os, time; print(os.environ.get('TZ'), time.strftime('%z'))"
+	u.run(t, code).must(t, "Asia/Tokyo +0900\n")
+	r := u.run(t, code, "--volume", t.TempDir()+":/usr/share/zoneinfo")
+	r.must(t, "None +0000\n")
+	if r.Warning != "timezone Asia/Tokyo is not applied: the environment has no zone files (the package tzdata)" {
+		t.Errorf("warning %q", r.Warning)
+	}
+}
+
 // TestDockerSessionDirectory has the files of the directory that each call comes from, in one session.
 func TestDockerSessionDirectory(t *testing.T) {
 	e := engine(t)

@@ -36,7 +36,7 @@ func (b *builder) give(name, value string) {
 }
 
 // zone sets TZ, to nothing that Python would silently take for UTC. The C library of Windows takes
-// the name of a zone for an offset of zero, so there TZ stays what it is.
+// the name of a zone for an offset of zero, and so do others without zone files: there TZ stays what it is.
 func (b *builder) zone() {
 	_, err := time.LoadLocation(b.Timezone)
 	switch {
@@ -46,6 +46,9 @@ func (b *builder) zone() {
 	case b.OS == "windows":
 		b.report.Warnings = append(b.report.Warnings,
 			fmt.Sprintf("timezone %s is not applied: Windows knows no IANA names in TZ", b.Timezone))
+	case b.NoZones && b.Timezone != "UTC":
+		b.report.Warnings = append(b.report.Warnings,
+			fmt.Sprintf("timezone %s is not applied: the environment has no zone files (the package tzdata)", b.Timezone))
 	default:
 		b.give("TZ", b.Timezone)
 	}

@@ -38,6 +38,7 @@ type Options struct {
 	Home     string            // for HOME, where that is missing or HomeBad is set; "" leaves it
 	HomeBad  bool              // HOME is there, but cannot be written to
 	Timezone string            // for TZ; "" leaves it
+	NoZones  bool              // every zone would be UTC there
 	RPC      map[string]string // the variables of the endpoint
 }
 

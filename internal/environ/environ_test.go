@@ -211,6 +211,18 @@ func TestBuild(t *testing.T) {
 			warning: `timezone "Mars/Base; rm -rf /" is not known`,
 		},
 		{
+			name:    "an environment without zone files",
+			base:    map[string]string{"TZ": "CET-1"},
+			options: Options{Timezone: "Europe/Athens", NoZones: true},
+			want:    with("TZ", "CET-1"),
+			warning: "timezone Europe/Athens is not applied: the environment has no zone files",
+		},
+		{
+			name:    "UTC needs none",
+			options: Options{Timezone: "UTC", NoZones: true},
+			want:    with("TZ", "UTC"),
+		},
+		{
 			name: "24 no time zone",
 			want: always(),
 		},

@@ -162,8 +162,8 @@ func (g *Guest) hello(payload []byte) error {
 		OS: f.Text("os"), Dir: f.Text("dir"), Temp: f.Text("temp"),
 		Scratch: f.Text("scratch"), Library: f.Text("library"),
 		Python: backend.Python{Path: f.Text("python"), Version: f.Text("python_version")},
-		NoHome: f.Int("no_home") != 0,
-		Env:    f.Pairs("env"),
+		NoHome: f.Int("no_home") != 0, NoZones: f.Int("no_zones") != 0,
+		Env: f.Pairs("env"),
 	}
 	return nil
 }

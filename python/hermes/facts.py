@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from typing import List, Tuple
 
 
+# Where C libraries look for the rules of time zones.
+_ZONES = ("/usr/share/zoneinfo", "/share/zoneinfo", "/etc/zoneinfo", "/usr/lib/zoneinfo")
+
+
 def hello(temp: str, scratch: str, library: str, sockets: str) -> List[Tuple[str, frames.Value]]:
     fields = [
         ("version", frames.VERSION),
@@ -22,6 +26,7 @@ def hello(temp: str, scratch: str, library: str, sockets: str) -> List[Tuple[str
         ("uid", os.geteuid()),
         ("gid", os.getegid()),
         ("no_home", int(not os.access(os.environ.get("HOME") or "", os.W_OK | os.X_OK))),
+        ("no_zones", int(not any(map(_filled, _ZONES)))),
         ("dir", os.getcwdb()),
         ("temp", temp),
         ("scratch", scratch),
@@ -31,6 +36,14 @@ def hello(temp: str, scratch: str, library: str, sockets: str) -> List[Tuple[str
     for name, value in os.environb.items():
         fields.append(("env", name + b"=" + value))
     return fields
+
+
+def _filled(folder: str) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return False
 
 
 def _executable() -> str:
