@@ -16,7 +16,10 @@ import (
 // proveForward finds out whether sshd forwards Unix sockets to here. What has proved it is the first that
 // Listen gives.
 func (b *Backend) proveForward(ctx context.Context) {
-	l, err := b.forwarded(ctx)
+	l, err := b.first.take(b.Guest), error(nil)
+	if l == nil {
+		l, err = b.forwarded(ctx)
+	}
 	if err == nil {
 		b.ready.Store(l)
 	}
@@ -31,19 +34,23 @@ func (b *Backend) proveForward(ctx context.Context) {
 // forwarded opens a socket of sshd's that was dialled from there. It lies in a directory of the agent's,
 // so that the agent can have reached no other one, and takes one round trip.
 func (b *Backend) forwarded(ctx context.Context) (*forwarding, error) {
+	return b.link.forwarded(ctx, b.Guest, b.NewSocketPath())
+}
+
+func (l *link) forwarded(ctx context.Context, g *guest.Guest, path string) (*forwarding, error) {
 	type opened struct {
 		l   *forwarding
 		err error
 	}
 	done := make(chan opened, 1)
 	go func() { // the connection may have frozen
-		raw, err := b.link.Conn.ListenUnix(b.NewSocketPath())
+		raw, err := l.Conn.ListenUnix(path)
 		done <- opened{&forwarding{Listener: raw}, err}
 	}()
 	select {
 	case o := <-done:
 		if o.err == nil {
-			o.err = o.l.prove(ctx, b.Guest)
+			o.err = o.l.prove(ctx, g)
 		}
 		return o.l, o.err
 	case <-ctx.Done():

@@ -28,12 +28,14 @@ type link struct {
 	read   chan struct{} // closed when stderr is read to its end
 
 	again func(ctx context.Context) (*sshclient.Channel, error) // opens another channel
+	begun time.Time                                             // when the command went out
 	pid   atomic.Int64                                          // of the agent; 0 until it has greeted
 	once  sync.Once
 }
 
-// start runs an interpreter as the agent.
-func start(ctx context.Context, pool *sshclient.Pool, o sshclient.Options, python string) (*link, error) {
+// start runs an interpreter as the agent. Sockets is a directory that is made before, for the agent to
+// take over; "" is none.
+func start(ctx context.Context, pool *sshclient.Pool, o sshclient.Options, python, sockets string) (*link, error) {
 	if strings.ContainsAny(python, "'\"\\!$`\n") {
 		return nil, fmt.Errorf("the interpreter %q: login shells do not agree on such a name", python)
 	}
@@ -41,10 +43,10 @@ func start(ctx context.Context, pool *sshclient.Pool, o sshclient.Options, pytho
 	if err != nil {
 		return nil, err
 	}
-	if err := channel.Exec(command(python)); err != nil {
+	if err := channel.Exec(command(python, sockets)); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the guest agent: %w", err), channel.Close())
 	}
-	l := &link{Channel: channel, read: make(chan struct{})}
+	l := &link{Channel: channel, begun: time.Now(), read: make(chan struct{})}
 	l.again = func(ctx context.Context) (*sshclient.Channel, error) { return pool.Open(ctx, o) }
 	go func() {
 		defer close(l.read)
@@ -57,11 +59,16 @@ func start(ctx context.Context, pool *sshclient.Pool, o sshclient.Options, pytho
 const begun = "hermes-exec: starting the agent"
 
 // command is the line for the user's login shell, whichever that is: all of them pass a word in single
-// quotes on as it is.
-func command(python string) string {
+// quotes on as it is. The directory for sockets is made only where there is somebody to remove it.
+func command(python, sockets string) string {
 	argv := guest.Argv(python)
 	last := len(argv) - 1
-	return `exec /bin/sh -c 'echo "` + begun + `" >&2; exec "` + argv[0] + `" ` + strings.Join(argv[1:last], " ") + ` "` + argv[last] + `"'`
+	prepare := ""
+	if sockets != "" {
+		prepare = `command -v "` + argv[0] + `" >/dev/null && mkdir -m 700 ` + sockets + ` 2>/dev/null; `
+	}
+	return `exec /bin/sh -c 'echo "` + begun + `" >&2; ` + prepare + `exec "` + argv[0] + `" ` + strings.Join(argv[1:last], " ") +
+		` "` + argv[last] + `" ` + sockets + `'`
 }
 
 // Close lets go of the channel. An agent that does not end with it is killed: its supervisors notice, and
@@ -76,6 +83,14 @@ func (l *link) Close() error {
 		}
 	})
 	return nil
+}
+
+// leave lets go of the channel without a look at the agent, which ends with it.
+func (l *link) leave() {
+	l.once.Do(func() {
+		_ = l.CloseWrite()
+		_ = l.Channel.Close()
+	})
 }
 
 // killWait bounds what it takes to kill an agent.

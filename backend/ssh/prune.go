@@ -46,7 +46,7 @@ func (c Config) prune(ctx context.Context, h Host, all bool) ([]backend.Pruned, 
 	}
 	var tried []string
 	for _, interpreter := range c.interpreters() {
-		l, err := start(ctx, pool, c.options(h), interpreter)
+		l, err := start(ctx, pool, c.options(h), interpreter, "")
 		if err != nil {
 			return nil, err
 		}

@@ -5,10 +5,8 @@
 package ssh
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -39,6 +37,7 @@ type Backend struct {
 	side    *sideway
 	info    backend.Info
 	forward string                     // why sockets are not forwarded; "" when they are
+	first   *first                     // what was asked for beside the start
 	ready   atomic.Pointer[forwarding] // one that was proved and nobody has asked for yet
 	opened  closing.Set
 	log     *slog.Logger
@@ -114,19 +113,23 @@ func (c Config) interpreters() []string {
 func (c Config) boot(ctx context.Context, h Host) (*Backend, error) {
 	var tried []string
 	for _, python := range c.interpreters() {
-		l, err := start(ctx, h.Pool, c.options(h), python)
+		sockets := newSocketDir()
+		l, err := start(ctx, h.Pool, c.options(h), python, sockets)
 		if err != nil {
 			return nil, err
 		}
+		first := newFirst(c, l, sockets)
 		target := l.Conn.Host.String()
 		side := &sideway{beside: l.Channel}
 		g, err := guest.Open(ctx, l, guest.Options{
-			Name: "ssh", Target: target, Lease: cmp.Or(h.Lease, defaultLease), Aside: side.way, Diagnose: l.said,
+			Name: "ssh", Target: target, Lease: cmp.Or(h.Lease, defaultLease), Aside: side.way, Leave: l.leave, Diagnose: l.said,
+			Begin: func(g *guest.Guest) { first.ask(ctx, g) },
 		})
 		if err == nil {
 			l.pid.Store(int64(g.PID()))
-			return &Backend{Guest: g, link: l, side: side, info: g.Info()}, nil
+			return &Backend{Guest: g, link: l, side: side, info: g.Info(), first: first}, nil
 		}
+		first.drop()
 		if ctx.Err() != nil || !unfit(err, l) {
 			return nil, err
 		}
@@ -173,24 +176,21 @@ func plainly(err error) string {
 func (b *Backend) settle(ctx context.Context, cfg Config) error {
 	conn := b.link.Conn
 	b.info.Notes = append(b.info.Notes, "configuration read by "+conn.Host.Source)
-	var work sync.WaitGroup // all at once: far away each would cost a round trip
-	dir, login := b.workDir(cfg), ""
-	var enterErr error
-	work.Go(func() { login = b.loginPath(ctx) })
+	var work sync.WaitGroup
 	work.Go(func() { b.proveForward(ctx) })
-	if dir != "" {
-		enterErr = b.Enter(ctx, dir)
-	}
+	dir := b.workDir(cfg)
+	err := b.enter(ctx, dir)
 	work.Wait()
-	if enterErr != nil {
-		return errors.Join(fmt.Errorf("%w: %w", backend.ErrDir, enterErr), b.Close())
+	<-b.first.done
+	if err != nil {
+		return errors.Join(fmt.Errorf("%w: %w", backend.ErrDir, err), b.Close())
 	}
 	if dir != "" {
 		b.info.Dir = dir
 	}
-	if login != "" {
+	if b.first.path != "" {
 		b.info.Env = maps.Clone(b.info.Env)
-		b.info.Env["PATH"] = login
+		b.info.Env["PATH"] = b.first.path
 	}
 	return nil
 }
@@ -209,39 +209,6 @@ func (b *Backend) workDir(cfg Config) string {
 		return dir
 	}
 }
-
-// loginWait bounds how long the login shell may take: its files may wait for something.
-const loginWait = 5 * time.Second
-
-// loginPath asks the login shell for its PATH, which often has more than that of a command. It is "" where
-// the shell does not say.
-func (b *Backend) loginPath(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, loginWait)
-	defer cancel()
-	mark := rand.Text()
-	var out bytes.Buffer
-	cmd := backend.Cmd{
-		Args: []string{
-			b.info.Python.Path, "-I", "-S", "-c", asLogin, cmp.Or(b.info.Env["SHELL"], "/bin/sh"),
-			"-c", "echo " + mark + "; printenv PATH",
-		},
-		Dir: b.info.Scratch, Env: b.info.Env, Stdout: &out, Keep: &backend.Keep{Head: maxLogin, Tail: maxLogin},
-	}
-	if _, err := backend.Run(ctx, b.Guest, cmd, nil); err != nil {
-		b.log.DebugContext(ctx, "ssh: ask the login shell for its PATH", "error", err)
-		return ""
-	}
-	_, said, _ := strings.Cut(out.String(), mark+"\n")
-	path, _, _ := strings.Cut(said, "\n")
-	return path
-}
-
-// asLogin starts a shell by a name with a dash, as login does: not every shell has an option for that.
-const asLogin = `import os,sys;os.execv(sys.argv[1],["-"+os.path.basename(sys.argv[1])]+sys.argv[2:])`
-
-// maxLogin is how much of what a login shell prints is looked at, in bytes, at the beginning and at the
-// end.
-const maxLogin = 1 << 16
 
 // Info describes the host.
 func (b *Backend) Info() backend.Info { return b.info }

@@ -53,7 +53,15 @@ func (g *Guest) boot(r *bufio.Reader) error {
 		return err
 	}
 	// Beside the reading: what does not read its stdin may print more than a pipe holds.
-	g.work.Go(func() { _, _ = g.link.Write(code) })
+	g.work.Go(func() {
+		if _, err := g.link.Write(code); err != nil {
+			return // there is nothing to read either
+		}
+		if g.opt.Begin != nil {
+			g.work.Go(func() { g.opt.Begin(g) })
+		}
+		g.write()
+	})
 	noise, err := skipTo(r, greeting)
 	if err != nil {
 		return g.bootError(noise, err)

@@ -50,6 +50,16 @@ type Options struct {
 	// none at all. It must not block, and is not asked as long as files are small.
 	Aside func() Aside
 
+	// Begin, if not nil, is called when the agent was sent and nothing is known of it yet: what Dial,
+	// AskLogin and Enter of an absolute directory send then follows at once, which saves a round trip. It
+	// returns when they have, as they do where the agent does not start.
+	Begin func(g *Guest)
+
+	// Leave lets go of the link without a wait for the agent's end, which is a round trip, when there
+	// is nothing for the agent to end but itself: all that was started has ended, by its own word.
+	// Nil: its end is waited for all the same.
+	Leave func()
+
 	// Diagnose returns what the environment printed on the agent's stderr, for the error of an
 	// agent that does not greet; nil: nothing.
 	Diagnose func() string
@@ -89,6 +99,7 @@ type Guest struct {
 	shares  map[*share]struct{}
 	next    uint32
 	err     error // why the link is over
+	lingers bool  // something was started that may leave others running
 
 	over   chan struct{} // closed when the link is over
 	closed chan struct{} // closed when Close is done
@@ -112,12 +123,12 @@ func Open(ctx context.Context, link Link, opt Options) (*Guest, error) {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
+		_ = g.fail(err)
 		_ = link.Close()
 		g.work.Wait()
 		return nil, err
 	}
 	g.work.Go(func() { g.read(r) })
-	g.work.Go(g.write)
 	if opt.Lease > 0 {
 		g.work.Go(g.ping)
 	}
@@ -143,9 +154,13 @@ func (g *Guest) PID() int { return g.pid }
 func (g *Guest) Close() error {
 	g.once.Do(func() {
 		defer close(g.closed)
+		idle := g.idle()
 		_ = g.fail(net.ErrClosed)
 		g.closeShares()
 		_ = g.link.CloseWrite()
+		if idle && g.opt.Leave != nil {
+			g.opt.Leave()
+		}
 		timer := time.AfterFunc(closeWait, func() { _ = g.link.Close() })
 		g.work.Wait()
 		timer.Stop()
@@ -154,6 +169,18 @@ func (g *Guest) Close() error {
 	})
 	<-g.closed
 	return nil
+}
+
+// idle tells whether nothing that was started runs, nor what it may have left alone.
+func (g *Guest) idle() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, s := range g.streams {
+		if _, runs := s.(*process); runs {
+			return false
+		}
+	}
+	return g.err == nil && !g.lingers
 }
 
 // awaitOutputs waits until the callers' writers have got what came, but not for ever: one may be

@@ -1,10 +1,12 @@
 package guest
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,9 +59,30 @@ func (g *Guest) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, er
 	return g.StartTo(ctx, cmd, Redirect{})
 }
 
+// AskLogin runs a command by the login shell of the agent's user, in the agent's own environment, and returns
+// what it printed, as far as the limit at its beginning and its end.
+func (g *Guest) AskLogin(ctx context.Context, command string, limit int64) (string, error) {
+	var out bytes.Buffer
+	cmd := backend.Cmd{Args: []string{"-c", command}, Dir: "/", Stdout: &out, Keep: &backend.Keep{Head: limit, Tail: limit}}
+	_, err := backend.Run(ctx, asLogin{g}, cmd, nil)
+	return out.String(), err
+}
+
+// asLogin starts commands by the login shell, whose first arguments they lack.
+type asLogin struct{ g *Guest }
+
+func (a asLogin) Start(ctx context.Context, cmd backend.Cmd) (backend.Process, error) {
+	return a.g.start(ctx, cmd, Redirect{}, fields.AppendInt(nil, "login", 1))
+}
+
 // StartTo starts cmd with its output redirected. Output that is gets neither to cmd's writers nor
 // into the counts; the caller sees to both, and to the order of output and control.
 func (g *Guest) StartTo(ctx context.Context, cmd backend.Cmd, to Redirect) (backend.Process, error) {
+	return g.start(ctx, cmd, to, nil)
+}
+
+// start is StartTo with more for the agent to heed.
+func (g *Guest) start(ctx context.Context, cmd backend.Cmd, to Redirect, more []byte) (backend.Process, error) {
 	if err := cmd.Check(); err != nil {
 		return nil, g.wrap("start", err)
 	}
@@ -79,7 +102,7 @@ func (g *Guest) StartTo(ctx context.Context, cmd backend.Cmd, to Redirect) (back
 		return nil, err
 	}
 	defer files.over()
-	if err := g.open(ctx, kindStart, append(p.encode(), files.after()...), p.register); err != nil {
+	if err := g.open(ctx, kindStart, slices.Concat(p.encode(), files.after(), more), p.register); err != nil {
 		if p.id != 0 {
 			g.outputs.Done() // there will be none
 		}
@@ -117,7 +140,8 @@ func (g *Guest) wrap(op string, err error) error {
 
 func (p *process) register(id uint32) stream {
 	p.id = id
-	p.g.outputs.Add(1) // here, where the link is known to be up, so that Close does not miss it
+	p.g.lingers = p.g.lingers || p.cmd.Linger // the caller has the lock
+	p.g.outputs.Add(1)                        // here, where the link is known to be up, so that Close does not miss it
 	p.in[chanStdout] = newInbox(p.g, id, chanStdout)
 	if !p.cmd.Merged() {
 		p.in[chanStderr] = newInbox(p.g, id, chanStderr)

@@ -15,7 +15,7 @@ import time
 from . import facts, frames, tree
 from .loop import Loop, Out, Stream
 from .process import Process
-from .scratch import own, remove_trees, socket_dir, sweep
+from .scratch import given_dir, own, remove_trees, socket_dir, sweep
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 RESCAN = 0.05  # seconds between two looks at a share that no one was woken for
 _PIECE = 1 << 18  # bytes to read from the host at once, into one place: a fresh one is mapped, touched and unmapped
 _END = 4.0  # seconds that supervisors get to end what they started: their grace and patience, and some
+# Starts a shell by a name with a dash, as login does: not every shell has an option for that.
+_AS_LOGIN = b"import os,sys;os.execv(sys.argv[1],['-'+os.path.basename(sys.argv[1])]+sys.argv[2:])"
 _SWEEP = 0.5  # seconds to end what killed supervisors have left; nothing else happens meanwhile
 
 
@@ -164,6 +166,11 @@ class Agent:
             self._shares.pop(stream, None)
 
     def _start(self, stream: int, fields: frames.Fields) -> Stream:
+        if "login" in fields:  # asked for before the host knows anything of this environment
+            shell = os.environb.get(b"SHELL") or b"/bin/sh"
+            fields["arg"] = [os.fsencode(sys.executable), b"-I", b"-S", b"-c", _AS_LOGIN, shell] + fields["arg"]
+            fields["env"] = [name + b"=" + value for name, value in os.environb.items()]
+            fields["dir"] = self._scratch[:1]
         after = {int(number) for number in fields.get("after", ())}
         in_place, self._first = after <= self._first, self._first - after
         if not in_place:
@@ -306,7 +313,7 @@ def main(greeting: bytes, temp: str, scratch: str, library: str, lease: float, v
     itself, sooner than it could be removed."""
     stdin, stdout = _move_stdio()
     agent = None
-    sockets = socket_dir(scratch)
+    sockets = given_dir(sys.argv[1:]) or socket_dir(scratch)
     ours = [os.fsencode(path) for path in (scratch, sockets)]
     try:
         agent = Agent(stdin, stdout, ours, lease)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Iterable
+    from typing import Iterable, List
 
 _PREFIX = "hermes_sandbox_"
 _ALIVE = ".alive"
+_YOUNG = 300.0  # seconds in which whoever made a directory puts something into it
 _SOCKET_ROOM = 80  # bytes of a directory below which a socket's path fits the 104 of macOS
 
 
@@ -28,6 +30,20 @@ def socket_dir(scratch: str) -> str:
         except OSError:
             continue
     return scratch
+
+
+def given_dir(given: List[str]) -> str:
+    """A directory for sockets that whoever started this has made before; "" if it is not there, or
+    somebody else's."""
+    for path in given[:1]:
+        try:
+            info = os.lstat(path)
+            if stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid() and not stat.S_IMODE(info.st_mode) & 0o077:
+                own(path)
+                return path
+        except OSError:
+            pass
+    return ""
 
 
 def own(path: str) -> None:
@@ -93,6 +109,11 @@ def _remove_left(path: str) -> None:
         info = os.lstat(path)
         if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or stat.S_IMODE(info.st_mode) & 0o077:
             return  # nobody's scratch, or somebody else's
+        if time.time() - info.st_mtime > _YOUNG:
+            try:
+                os.rmdir(path)  # it is empty: nobody took it over
+            except OSError:
+                pass
         fd = os.open(os.path.join(path, _ALIVE), os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return
