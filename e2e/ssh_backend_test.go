@@ -43,8 +43,9 @@ func openSSHFrom(h *testenv.Host, cfg ssh.Config, from ssh.Host, note string) fu
 		t.Helper()
 		vars := testenv.Environ()
 		vars["HOME"] = h.Home
-		from.Env, from.Pool = vars, pool
-		b, err := ssh.Open(t.Context(), cfg, from)
+		machine := from
+		machine.Env, machine.Pool = vars, pool
+		b, err := ssh.Open(t.Context(), cfg, machine)
 		if err != nil {
 			t.Fatal(err)
 		}
