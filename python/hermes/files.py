@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 MAX_CONTENT = 10 << 20  # bytes; even with every byte escaped as \\u00XX they fit a line of 64 MiB
 MAX_COUNTED = 64 << 20  # bytes of a file whose lines are counted to the end
 CHUNK = 1 << 18
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_FLAGS = os.O_RDONLY
+for _flag in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):  # without the last one Windows translates line ends
+    _FLAGS |= getattr(os, _flag, 0)
 
 
 def main() -> int:
@@ -308,7 +310,8 @@ def rearrange(request: Row) -> Row:
 
 def _writable(path: str, name: str) -> None:
     if not os.access(path, os.W_OK):
-        code = errno.EROFS if os.statvfs(path).f_flag & os.ST_RDONLY else errno.EACCES
+        readonly = hasattr(os, "statvfs") and os.statvfs(path).f_flag & os.ST_RDONLY  # not on Windows
+        code = errno.EROFS if readonly else errno.EACCES
         raise OSError(code, os.strerror(code), name)
 
 

@@ -35,7 +35,9 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _FIRST = {mark[:1] for mark, _ in _MARKS}
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FLAGS = os.O_RDONLY
+for _flag in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):  # not all of them are everywhere
+    _FLAGS |= getattr(os, _flag, 0)
 
 
 def encoding_of(head: bytes) -> str:
