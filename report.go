@@ -39,6 +39,9 @@ func (r *run) result(err error) *Result {
 	}
 	res.mark(err)
 	res.Hint = cmp.Or(r.env.options.limits(err), hint(r.evidence(res, stdout, stderr)))
+	if res.Hint == "" && res.ErrorKind == KindScript {
+		res.Hint = r.foreseen()
+	}
 	r.warn(stdout, stderr)
 	if r.unconfirmed() && res.Status != Failure && r.env.life.Err() == nil {
 		r.warnings = append(r.warnings, "the environment did not confirm that the script has ended: it may still run")

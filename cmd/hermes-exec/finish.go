@@ -46,9 +46,6 @@ func usagef(format string, args ...any) error { return usageError{fmt.Sprintf(fo
 func (a *app) onUsageError(c *cli.Context, err error, _ bool) error {
 	text := err.Error()
 	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		if slices.Contains(strings.Fields(laterFlags), name) {
-			return usagef("--%s comes in a later version", name)
-		}
 		if file := "-" + name; slices.Contains(a.args, file) && isFile(file) {
 			return usagef("unknown flag %s: to run the file of that name, say ./%[1]s", file)
 		}
@@ -59,11 +56,8 @@ func (a *app) onUsageError(c *cli.Context, err error, _ bool) error {
 	return usagef("%s: see %s --help", text, c.Command.HelpName)
 }
 
-// What the contract has and this version does not.
-const (
-	laterFlags    = "check"
-	laterCommands = "completion man"
-)
+// laterCommands are what the contract has and this version does not.
+const laterCommands = "completion man"
 
 func isFile(name string) bool {
 	info, err := os.Stat(name)

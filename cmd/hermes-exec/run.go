@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -44,6 +45,7 @@ func (a *app) runCommand() *cli.Command {
 			&cli.GenericFlag{Name: "spill", Value: texts{&a.spills}, Usage: "let the script read the spill file `PATH` of an earlier run; may be repeated"},
 			&cli.StringFlag{Name: "output", Usage: "print `FORMAT`: text, json or ndjson (default text)"},
 			&cli.BoolFlag{Name: "trace", DisableDefaultText: true, Usage: "list the tool calls in the result"},
+			&cli.BoolFlag{Name: "check", DisableDefaultText: true, Usage: "look at the script and do not run it: its syntax, and how it uses the tools"},
 			&cli.StringFlag{Name: "artifacts", Usage: "bring the files that the script leaves in $HERMES_ARTIFACTS back into `DIR`"},
 			&cli.BoolFlag{Name: "quiet", DisableDefaultText: true, Usage: "print no warnings and hints, only errors"},
 		),
@@ -76,6 +78,10 @@ func (a *app) run(c *cli.Context) error {
 	}
 	if s.Spills, err = a.spillFiles(loaded.Settings.Home); err != nil {
 		return err
+	}
+	if a.isOn(c, "check") {
+		o := a.options(loaded, a.progress(a.isOn(c, "quiet")))
+		return a.check(c.Context, o, s.Script, session != "", format, cmp.Or(s.File, "script"))
 	}
 	out := a.newSink(format, a.isOn(c, "quiet"))
 	if session != "" {
