@@ -29,7 +29,7 @@ import (
 const childName = "HX_TEST_CHILD"
 
 // TestChild is no test but the child.
-func TestChild(*testing.T) {
+func TestChild(t *testing.T) {
 	switch mode := os.Getenv(childName); mode {
 	case "":
 	case "echo":
@@ -62,6 +62,18 @@ func TestChild(*testing.T) {
 			<-time.After(10 * time.Minute)
 		}
 		os.Exit(0)
+	case "host": // a hermes-exec that will be killed
+		n, err := newNative(Config{Dir: ".", Env: inherited(runtime.GOOS, testenv.Environ())})
+		if err == nil {
+			cmd := child(n, "parent")
+			cmd.Stdout = os.Stdout
+			_, err = n.Start(t.Context(), cmd)
+		}
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		select {}
 	default:
 		status, _ := strconv.Atoi(mode)
 		os.Exit(status)
