@@ -89,25 +89,13 @@ func TestDockerFrozenConnection(t *testing.T) {
 		t.Parallel()
 		s := newShaky(t, "tcp")
 		u := newUser(t, "DOCKER_HOST="+s.host)
-		c := u.start(t, steady, "--timeout", "3s")
-		c.until(t, "more\nmore\n")
-		s.freeze()
-		r := c.wait(t)
-		r.failed(t, 124, hermes.KindTimeout)
-		if !strings.Contains(r.Warning, "it may still run") {
-			t.Errorf("warning %q", r.Warning)
-		}
-		s.thaw()
+		freezes(t, u, s, true)
 	})
 	t.Run("until it counts as dead", func(t *testing.T) {
 		t.Parallel()
 		s := newShaky(t, "tcp")
 		u := newUser(t, "DOCKER_HOST="+s.host)
-		c := u.start(t, steady)
-		c.until(t, "more\nmore\n")
-		s.freeze()
-		lostScript(t, c.wait(t))
-		s.thaw()
+		freezes(t, u, s, false)
 	})
 }
 

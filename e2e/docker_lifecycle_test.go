@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/hermes-exec/hermes-exec"
@@ -164,14 +163,8 @@ func TestDockerContainerOfOthersStays(t *testing.T) {
 	u.run(t, "print(open('/work/kept').read())", "--container", id, "--session", "s").must(t, "x\n")
 	c := u.start(t, steady, "--container", id)
 	c.until(t, "more\n")
-	if err := c.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	<-c.read
-	_ = c.cmd.Wait() // it was killed
-	if err := syscall.Kill(u.server(t), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	c.kill(t)
+	killServer(t, u)
 	u.idle(t, id, 0)
 	if running := u.Docker(t, "inspect", "--format", "{{.State.Running}}", id); running != "true" {
 		t.Errorf("it runs: %s", running)
@@ -181,33 +174,7 @@ func TestDockerContainerOfOthersStays(t *testing.T) {
 // B096: a container ends with the process that made it, whatever ends that.
 func TestDockerContainerEndsWithItsOwner(t *testing.T) {
 	t.Parallel()
-	t.Run("kill -9 of a run", func(t *testing.T) {
-		t.Parallel()
-		u := newUser(t)
-		c := u.start(t, steady)
-		c.until(t, "more\n")
-		if err := c.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		<-c.read
-		_ = c.cmd.Wait() // it was killed
-		u.gone(t)
-		u.prune(t)
-	})
-	t.Run("kill -9 of the session server", func(t *testing.T) {
-		t.Parallel()
-		u := newUser(t)
-		u.run(t, "x = 1", "--session", "s").must(t, "")
-		if err := syscall.Kill(u.server(t), syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		u.gone(t)
-		r := u.run(t, "print('x' in globals())", "--session", "s")
-		r.must(t, "False\n")
-		if r.Kernel.Reason != hermes.LostServer {
-			t.Errorf("kernel %+v", r.Kernel)
-		}
-	})
+	ownersAreKilled(t, steady, func(t *testing.T) someone { t.Helper(); return newUser(t) })
 	t.Run("one interrupt", func(t *testing.T) {
 		t.Parallel()
 		u := newUser(t)
@@ -233,14 +200,6 @@ signal.signal(signal.SIGINT, lambda *_: print("heard", flush=True))
 		}
 		c.wait(t).failed(t, 130, hermes.KindInterrupted)
 	})
-}
-
-// prune removes what a killed process has left of its own on this machine.
-func (u *user) prune(t *testing.T) {
-	t.Helper()
-	if out, err := u.command(t, "prune").CombinedOutput(); err != nil {
-		t.Errorf("prune: %v: %s", err, out)
-	}
 }
 
 // P168: two sessions in one container keep their state apart, and their tools.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -102,26 +101,14 @@ func TestSSHFrozenConnection(t *testing.T) {
 			t.Parallel()
 			v := newVisitor(t)
 			s := v.shaky(t)
-			c := v.start(t, steady, append(flags, "--timeout", "3s")...)
-			c.until(t, "more\nmore\n")
-			s.freeze()
-			r := c.wait(t)
-			r.failed(t, 124, hermes.KindTimeout)
-			if !strings.Contains(r.Warning, "it may still run") {
-				t.Errorf("warning %q", r.Warning)
-			}
-			s.thaw()
+			freezes(t, v, s, true, flags...)
 			v.gone(t)
 		})
 		t.Run("until it counts as dead, a "+kind, func(t *testing.T) {
 			t.Parallel()
 			v := newVisitor(t)
 			s := v.shaky(t, "ServerAliveInterval 1", "ServerAliveCountMax 2")
-			c := v.start(t, steady, flags...)
-			c.until(t, "more\nmore\n")
-			s.freeze()
-			lostScript(t, c.wait(t))
-			s.thaw()
+			freezes(t, v, s, false, flags...)
 			v.gone(t)
 		})
 	}
@@ -256,35 +243,7 @@ for leaves in (False, True):
 print("begun", flush=True)
 time.sleep(600)
 `
-	t.Run("kill -9 of a run", func(t *testing.T) {
-		t.Parallel()
-		v := newVisitor(t)
-		c := v.start(t, workers)
-		c.until(t, "begun\n")
-		if err := c.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		<-c.read
-		_ = c.cmd.Wait() // it was killed
-		v.gone(t)
-		if out, err := v.command(t, "prune").CombinedOutput(); err != nil {
-			t.Errorf("prune: %v: %s", err, out)
-		}
-	})
-	t.Run("kill -9 of the session server", func(t *testing.T) {
-		t.Parallel()
-		v := newVisitor(t)
-		v.run(t, "x = 1", "--session", "s").must(t, "")
-		if err := syscall.Kill(serverOf(t, v.home()), syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		v.gone(t)
-		r := v.run(t, "print('x' in globals())", "--session", "s")
-		r.must(t, "False\n")
-		if r.Kernel.Reason != hermes.LostServer {
-			t.Errorf("kernel %+v", r.Kernel)
-		}
-	})
+	ownersAreKilled(t, workers, func(t *testing.T) someone { t.Helper(); return newVisitor(t) })
 	t.Run("an interrupt", func(t *testing.T) {
 		t.Parallel()
 		v := newVisitor(t)
