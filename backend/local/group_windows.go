@@ -39,12 +39,18 @@ func newGroup(cmd *exec.Cmd) (*group, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("limit a job object: %w", err), windows.CloseHandle(job))
 	}
-	// Suspended until it is in the job: what it starts before that would be outside. Hidden is a
-	// console window, which a process makes that cannot inherit a console.
+	// Suspended until it is in the job: what it starts before that would be outside.
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		CreationFlags: windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP, HideWindow: true,
+		CreationFlags: windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP, HideWindow: !hasConsole(),
 	}
 	return &group{job: job}, nil
+}
+
+// hasConsole tells whether there is a console to inherit. A process that inherits none gets one of its
+// own, with a window that nobody has asked for.
+func hasConsole() bool {
+	_, err := windows.GetConsoleCP()
+	return err == nil
 }
 
 // adopt puts the first process into the job and lets it go.

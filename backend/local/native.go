@@ -110,6 +110,7 @@ func newNative(cfg Config) (*Native, error) {
 // makeScratch makes the private directory in the first place for temporary files that takes it, and
 // marks it as this process's, so that prune can tell what is left of it.
 func makeScratch(env map[string]string) (temp, scratch string, err error) {
+	err = errors.New("no place for temporary files is known")
 	for _, temp := range []string{env["TMPDIR"], env["TMP"], env["TEMP"], os.TempDir()} {
 		if !filepath.IsAbs(temp) {
 			continue
