@@ -127,7 +127,7 @@ func (a *app) program() *cli.App {
 		Commands: []*cli.Command{
 			a.runCommand(), a.replCommand(), a.sessionCommand(), a.doctorCommand(), a.stubsCommand(), a.schemaCommand(),
 			a.toolsCommand(), a.pruneCommand(), a.serveSessionsCommand(),
-			a.configCommand(), a.logsCommand(), a.versionCommand(),
+			a.configCommand(), a.logsCommand(), a.completionCommand(), a.completeCommand(), a.manCommand(), a.versionCommand(),
 		},
 		Reader: a.in, Writer: a.out, ErrWriter: a.err,
 		HideVersion:    true, // ours is a command too

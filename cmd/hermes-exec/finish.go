@@ -56,9 +56,6 @@ func (a *app) onUsageError(c *cli.Context, err error, _ bool) error {
 	return usagef("%s: see %s --help", text, c.Command.HelpName)
 }
 
-// laterCommands are what the contract has and this version does not.
-const laterCommands = "completion man"
-
 func isFile(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && !info.IsDir()

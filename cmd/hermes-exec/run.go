@@ -243,9 +243,6 @@ func (a *app) noScript(c *cli.Context, name string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(name, `./\`) {
 		return usagef("read the script: %v", err)
 	}
-	if slices.Contains(strings.Fields(laterCommands), name) {
-		return usagef("the command %s comes in a later version", name)
-	}
 	commands := []string{}
 	for _, command := range c.App.VisibleCommands() {
 		commands = append(commands, command.Name)

@@ -1,0 +1,19 @@
+#compdef hermes-exec
+# zsh completion of hermes-exec: source <(hermes-exec completion zsh), or a file _hermes-exec on $fpath
+_hermes_exec() {
+    local line
+    local -a found
+    for line in "${(@f)$("${words[1]}" complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+        [[ -n $line ]] && found+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+    done
+    if (( ${#found} )); then
+        _describe hermes-exec found
+    else
+        _files
+    fi
+}
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    _hermes_exec "$@"
+else
+    compdef _hermes_exec hermes-exec
+fi

@@ -1,0 +1,130 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
+)
+
+func TestComplete(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ words, want string }{
+		{"", "run repl session doctor stubs schema tools prune config logs completion man version"},
+		{"re", "repl"},
+		{"complete", ""}, // hidden
+		{"--ba", "--backend"},
+		{"--backend ", "docker local ssh"},
+		{"--backend d", "docker"},
+		{"--backend=d", "--backend=docker"},
+		{"--timeout ", ""}, // any
+		{"--timeout 3 --outp", "--output"},
+		{"--quiet --outp", "--output"},
+		{"run --output ", "text json ndjson"},
+		{"run --output json --tra", "--transport --trace"},
+		{"run --output json ru", ""}, // a file
+		{"job.py ", ""},
+		{"job.py --outp", "--output"}, // which is told to stand before it
+		{"job.py -- --outp", ""},
+		{"run ", ""},
+		{"session ", "list reset end"},
+		{"session e", "end"},
+		{"session end ", ""},
+		{"session list --he", "--help"},
+		{"tools c", "call"},
+		{"-", "--backend"},
+	} {
+		var got []string
+		for _, c := range complete((&app{}).program(), strings.Split(tt.words, " ")) {
+			got = append(got, c.name)
+		}
+		if tt.words == "-" && len(got) > 20 {
+			got = got[:1]
+		}
+		if all := strings.Join(got, " "); all != tt.want {
+			t.Errorf("%q: %q, want %q", tt.words, all, tt.want)
+		}
+	}
+}
+
+// The scripts of completion do in their shells what they are there for. PowerShell's is not tried: no
+// machine of ours has one.
+func TestCompletionInShells(t *testing.T) {
+	t.Parallel()
+	empty := t.TempDir()
+	if err := os.WriteFile(empty+"/job.py", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for shell, code := range map[string]string{
+		"bash": `source <(hermes-exec completion bash)
+			ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _hermes_exec; echo "${COMPREPLY[*]}"; }
+			ask hermes-exec se; ask hermes-exec run --output ''; ask hermes-exec --backend d; ask hermes-exec job.py --; complete -p hermes-exec`,
+		"zsh": `autoload -Uz compinit && compinit -D -u
+			source <(hermes-exec completion zsh)
+			_describe() { for line in "${found[@]}"; do print -rn -- "${line%%:*} "; done; print }
+			_files() { print files }
+			ask() { words=("$@"); CURRENT=$#; _hermes_exec }
+			ask hermes-exec se; ask hermes-exec run --output ''; ask hermes-exec --backend d; ask hermes-exec job.py --; ask hermes-exec run ''; print ${_comps[hermes-exec]}`,
+		"fish": `hermes-exec completion fish | source
+			for line in "hermes-exec se" "hermes-exec run --output " "hermes-exec --backend d" "hermes-exec job.py --" "hermes-exec run "
+				echo (complete -C $line | string replace -r '\t.*' '')
+			end`,
+	} {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), testenv.Require(t, shell), "-c", code)
+			cmd.Dir = empty
+			cmd.Env = append(os.Environ(), "HOME="+empty, "ZDOTDIR="+empty) // PATH has hermes-exec: see TestMain
+			out, err := cmd.CombinedOutput()
+			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+			for i, line := range lines {
+				lines[i] = strings.TrimSpace(line)
+			}
+			if err != nil || len(lines) < 5 || lines[0] != "session" || lines[2] != "docker" {
+				t.Fatalf("%v:\n%s", err, out)
+			}
+			formats := strings.Fields(lines[1])
+			if slices.Sort(formats); !slices.Equal(formats, []string{"json", "ndjson", "text"}) {
+				t.Errorf("values: %v", formats)
+			}
+			if !strings.Contains(lines[3], "--artifacts") || !strings.Contains(lines[3], "--volume") {
+				t.Errorf("flags: %s", lines[3])
+			}
+			if last := map[string]string{"bash": "complete -o bashdefault -o default -F _hermes_exec hermes-exec", "zsh": "files", "fish": "job.py"}; lines[4] != last[shell] {
+				t.Errorf("files: %q", lines[4])
+			}
+		})
+	}
+}
+
+// A manual page is what man shows without a complaint, and says what --help says.
+func TestManPage(t *testing.T) {
+	t.Parallel()
+	text := manPage((&app{}).program())
+	for _, want := range []string{".SH \"COMMANDS\"\n", "\n.TP\n\\-\\-artifacts DIR\n", "124\nThe run took", `.SS "hermes\-exec prune`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if strings.Contains(text, "`") || strings.Contains(text, "WORDS") {
+		t.Error("a placeholder, or a hidden command")
+	}
+	man, err := exec.LookPath("man")
+	if err != nil {
+		testenv.Missing(t, "man", err.Error())
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), man, "--warnings", "-l", "-")
+	cmd.Stdin, cmd.Env = strings.NewReader(text), append(os.Environ(), "MANWIDTH=100", "LC_ALL=C.UTF-8")
+	var complaints strings.Builder
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
+	if err != nil || complaints.Len() > 0 || !strings.Contains(string(out), "EXIT STATUS") {
+		t.Errorf("%v %s", err, complaints.String())
+	}
+}
