@@ -1,0 +1,180 @@
+package pdftext
+
+import (
+	"bytes"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// builder writes documents as programs do.
+type builder struct {
+	bytes.Buffer
+	offsets []int
+}
+
+func newBuilder() *builder {
+	b := &builder{}
+	b.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
+	return b
+}
+
+// object writes an object and returns its number.
+func (b *builder) object(format string, args ...any) int {
+	b.offsets = append(b.offsets, b.Len())
+	n := len(b.offsets)
+	fmt.Fprintf(b, "%d 0 obj\n%s\nendobj\n", n, fmt.Sprintf(format, args...))
+	return n
+}
+
+func (b *builder) stream(extra, data string) int {
+	return b.object("<</Length %d %s>>\nstream\n%s\nendstream", len(data), extra, data)
+}
+
+// end writes the catalogue of pages with these contents, which use the font F1.
+func (b *builder) end(font int, contents ...string) []byte {
+	var kids strings.Builder
+	parent := len(b.offsets) + 2*len(contents) + 1
+	for _, c := range contents {
+		stream := b.stream("/Filter /FlateDecode", deflate(c))
+		fmt.Fprintf(&kids, "%d 0 R ", b.object("<</Type /Page /Parent %d 0 R /Contents %d 0 R>>", parent, stream))
+	}
+	b.object("<</Type /Pages /Kids [%s] /Count %d /Resources <</Font <</F1 %d 0 R>>>>>>", kids.String(), len(contents), font)
+	root := b.object("<</Type /Catalog /Pages %d 0 R>>", parent)
+	info := b.object("<</Title (A \\(small\\) title)>>")
+	at := b.Len()
+	fmt.Fprintf(b, "xref\n0 %d\n0000000000 65535 f \n", len(b.offsets)+1)
+	for _, o := range b.offsets {
+		fmt.Fprintf(b, "%010d 00000 n \n", o)
+	}
+	fmt.Fprintf(b, "trailer\n<</Size %d /Root %d 0 R /Info %d 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(b.offsets)+1, root, info, at)
+	return b.Bytes()
+}
+
+func deflate(s string) string {
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
+	_, err := io.WriteString(w, s)
+	if errors.Join(err, w.Close()) != nil {
+		panic("a buffer does not fail")
+	}
+	return b.String()
+}
+
+func (b *builder) helvetica() int {
+	return b.object("<</Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding>>")
+}
+
+func plain() []byte {
+	b := newBuilder()
+	return b.end(b.helvetica(),
+		"BT /F1 12 Tf 72 720 Td (Hello) Tj 60 0 Td (world \\(caf\\351\\)) Tj 0 -14 Td [(sec) 10 (ond) -300 (line)] TJ 0 -40 Td (a paragraph) Tj ET",
+		"BT /F1 10 Tf 1 0 0 1 72 700 Tm <70616765> Tj 12 TL (two) ' T* (end) Tj ET BI /W 1 ID \x00(no)\x01 EI")
+}
+
+func TestExtract(t *testing.T) {
+	d, err := Extract(plain())
+	want := Document{"A (small) title", "Hello world (café)\nsecond line\n\na paragraph\n\npage\ntwo\nend"}
+	if err != nil || d != want {
+		t.Errorf("%+q, %v; want %+q", d, err, want)
+	}
+}
+
+func TestFonts(t *testing.T) {
+	b := newBuilder()
+	cmap := b.stream("", "1 begincodespacerange <0000> <FFFF> endcodespacerange 2 beginbfchar <0001> <0416> <0002> <D83DDE00> endbfchar "+
+		"2 beginbfrange <0010> <0012> <0041> <0020> <0021> [<0058> <00590059>] endbfrange")
+	down := b.object("<</Type /Font /Subtype /CIDFontType2 /DW 500 /W [1 [600 700] 16 18 400]>>")
+	wide := b.object("<</Type /Font /Subtype /Type0 /Encoding /Identity-H /DescendantFonts [%d 0 R] /ToUnicode %d 0 R>>", down, cmap)
+	d, err := Extract(b.end(wide, "BT /F1 10 Tf <00010002001000110012002000210099> Tj ET"))
+	if err != nil || d.Text != "Ж😀ABCXYY" {
+		t.Errorf("%+q, %v", d, err)
+	}
+	b = newBuilder()
+	named := b.object("<</Type /Font /Subtype /Type1 /FirstChar 65 /Widths [500 600] /Encoding <</BaseEncoding /MacRomanEncoding " +
+		"/Differences [65 /eacute /fi /uni20AC /a.alt 100 /nothing /space]>>>>")
+	if d, err = Extract(b.end(named, "BT /F1 10 Tf (ABCDe\\212) Tj ET")); err != nil || d.Text != "éfi€a ä" {
+		t.Errorf("%+q, %v", d, err)
+	}
+}
+
+// Objects in streams, forms, other filters, a wrong length, no table.
+func TestStructure(t *testing.T) {
+	b := newBuilder()
+	first := "20 0 21 34 "
+	b.stream(fmt.Sprintf("/Type /ObjStm /N 2 /First %d /Filter [/FlateDecode]", len(first)),
+		deflate(first+fmt.Sprintf("%-34s", "<</Type /Catalog /Pages 21 0 R>>")+"<</Type /Pages /Kids [30 0 R]>>"))
+	b.WriteString("30 0 obj <</Type /Page /Contents [31 0 R 32 0 R] /Resources <</Font <</F1 <</Subtype /Type1>>>> /XObject <</X 33 0 R>>>>>> endobj\n")
+	b.WriteString("31 0 obj <</Length 9999 /Filter /AHx>>\nstream\n" + fmt.Sprintf("%x", "BT /F1 9 Tf (hex) Tj ET") + ">\nendstream endobj\n")
+	b.WriteString("32 0 obj <</Length 3>> stream\r\n/X Do\r\nendstream endobj\n")
+	b.WriteString("33 0 obj <</Subtype /Form /Length 34 0 R>> stream\nBT /F1 9 Tf 0 -20 Td (form) Tj ET /X Do\nendstream endobj\n34 0 obj 41 endobj\n")
+	b.WriteString("40 0 obj <</Type /XRef /Root 20 0 R>> endobj\n%%EOF")
+	d, err := Extract(b.Bytes())
+	if err != nil || !strings.HasPrefix(d.Text, "hex\n\nform") {
+		t.Errorf("%+q, %v", d, err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	b := newBuilder()
+	b.object("<</Type /Page>>")
+	for want, data := range map[string][]byte{
+		"no PDF":    []byte("<html>"),
+		"no pages":  []byte("%PDF-1.4\nnothing"),
+		"no text":   b.Bytes(),
+		"encrypted": bytes.Replace(plain(), []byte("/Root"), []byte("/Encrypt <</Filter /Standard>> /Root"), 1),
+	} {
+		if d, err := Extract(data); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v, %v; want %q", d, err, want)
+		}
+	}
+}
+
+// Documents that would take for ever, or all memory, if they were believed.
+func TestHostile(t *testing.T) {
+	const n = 2 << 20
+	b := newBuilder()
+	bomb := b.end(b.helvetica(), "BT /F1 1 Tf "+strings.Repeat("() Tj ", 40<<20/6))
+	b = newBuilder()
+	ranges := b.stream("/Filter /FlateDecode", deflate(strings.Repeat("1 beginbfrange <0000> <FFFF> <0041> endbfrange ", 20_000)))
+	maps := b.end(b.object("<</Subtype /Type0 /ToUnicode %d 0 R /DescendantFonts [<</W [%s]>>]>>", ranges, strings.Repeat("0 65535 1 ", 20_000)), "BT /F1 1 Tf <0001> Tj ET")
+	for name, data := range map[string][]byte{
+		"streams without end": []byte("%PDF-1.4\n" + strings.Repeat("1 0 obj<</Length 9>>stream\n", n/27)),
+		"many of them": []byte("%PDF-1.4\n" + func() string {
+			var s strings.Builder
+			for i := range n / 40 {
+				fmt.Fprintf(&s, "%d 0 obj<</Type/Page/Contents %d 0 R>>stream\n", i, i)
+			}
+			return s.String()
+		}()),
+		"open dictionaries": []byte("%PDF-1.4\n" + strings.Repeat("trailer<<", n/9)),
+		"arrays in pages":   []byte("%PDF-1.4\n1 0 obj<</Type/Page/Contents 2 0 R>>endobj 2 0 obj<<>>stream\n" + strings.Repeat("[<<", n/3)),
+		"open arrays":       []byte("%PDF-1.4\ntrailer<</Root " + strings.Repeat("[", n)),
+		"lengths that refer on": []byte("%PDF-1.4\n" + func() string {
+			var s strings.Builder
+			for i := range n / 40 {
+				fmt.Fprintf(&s, "%d 0 obj<</Length %d 0 R>>stream\nendstream\n", i, i+1)
+			}
+			return s.String()
+		}()),
+		"pages in circles": []byte("%PDF-1.4\n1 0 obj<</Pages 2 0 R>>endobj 2 0 obj<</Kids[2 0 R 2 0 R 3 0 R]>>endobj 3 0 obj<</Kids[2 0 R]>>endobj trailer<</Root 1 0 R>>"),
+		"forms in circles": []byte("%PDF-1.4\n1 0 obj<</Type/Page/Contents 2 0 R/Resources<</XObject<</X 2 0 R>>>>>>endobj " +
+			"2 0 obj<</Subtype/Form>>stream\n" + strings.Repeat("/X Do ", 5000) + "endstream"),
+		"a bomb": bomb, "maps": maps,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d, err := Extract(data); err == nil && len(d.Text) > maxText {
+				t.Errorf("%d bytes of text", len(d.Text))
+			}
+		})
+	}
+}
+
+func FuzzExtract(f *testing.F) {
+	f.Add(plain())
+	f.Add([]byte("%PDF-1.4\n1 0 obj<</Type/Page/Contents 2 0 R>>endobj 2 0 obj<</Length 5>>stream\n(a)Tj\nendstream"))
+	f.Fuzz(func(_ *testing.T, data []byte) { _, _ = Extract(data) })
+}

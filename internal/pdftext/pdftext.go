@@ -1,0 +1,138 @@
+// Package pdftext takes the text out of PDF documents that nobody vouches for.
+//
+// It reads what most programs write, and no more: pages, fonts, maps to Unicode, positions as far as
+// lines and words need them. It knows no layout of columns or tables, no pictures and no passwords.
+// Whatever a document says, time and memory are bounded by its size and by a budget, and no value is
+// nested deeper than a fixed limit.
+package pdftext
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"unicode"
+)
+
+const (
+	maxPages = 5000
+	maxText  = 16 << 20 // bytes of the text
+)
+
+// Document is what there is to read.
+type Document struct{ Title, Text string }
+
+// Extract reads a document. The pages of the text are separated by an empty line.
+func Extract(data []byte) (Document, error) {
+	if !bytes.Contains(data[:min(len(data), 1024)], []byte("%PDF-")) {
+		return Document{}, errors.New("this is no PDF")
+	}
+	f := open(data)
+	if f.resolve(f.trailer["Encrypt"]) != nil {
+		return Document{}, errors.New("the PDF is encrypted")
+	}
+	pages := f.pages()
+	if len(pages) == 0 {
+		return Document{}, errors.New("the PDF is damaged: it has no pages")
+	}
+	var b strings.Builder
+	fonts := map[any]*font{}
+	for _, p := range pages {
+		t := f.pageText(p, fonts)
+		if t == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		if b.WriteString(t); b.Len() > maxText {
+			return Document{}, errors.New("the text of the PDF is too long")
+		}
+	}
+	if f.left <= 0 { // what was not read would be missing silently
+		return Document{}, errors.New("the PDF is too large to be read")
+	}
+	if b.Len() == 0 {
+		return Document{}, errors.New("the PDF has no text that can be read; its pages may be pictures")
+	}
+	return Document{Title: f.title(), Text: b.String()}, nil
+}
+
+func (f *file) title() string {
+	t, _ := f.resolve(f.dict(f.trailer["Info"])["Title"]).(text)
+	s := strings.TrimPrefix(string(t), "\xfe\xff")
+	if s != string(t) {
+		s = utf16Text(text(s))
+	} else {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, s))
+}
+
+// page is a page with the resources that it may have from above.
+type page struct{ dict, resources dict }
+
+// pages walks the tree of pages. A document whose tree is lost has its pages in the order of their
+// numbers.
+func (f *file) pages() []page {
+	w := pageWalk{file: f, seen: map[ref]bool{}}
+	w.node(f.dict(f.trailer["Root"])["Pages"], nil, 0)
+	if len(w.pages) > 0 {
+		return w.pages
+	}
+	for _, n := range f.numbers() {
+		if d := f.dict(n); d["Type"] == name("Page") && len(w.pages) < maxPages {
+			w.pages = append(w.pages, page{d, f.dict(d["Resources"])})
+		}
+	}
+	return w.pages
+}
+
+type pageWalk struct {
+	*file
+	seen  map[ref]bool
+	pages []page
+}
+
+func (w *pageWalk) node(v any, resources dict, depth int) {
+	if r, ok := v.(ref); ok {
+		if w.seen[r] {
+			return
+		}
+		w.seen[r] = true
+	}
+	d := w.dict(v)
+	if d == nil || depth > maxDepth || len(w.pages) >= maxPages {
+		return
+	}
+	if own := w.dict(d["Resources"]); own != nil {
+		resources = own
+	}
+	kids, ok := w.resolve(d["Kids"]).(array)
+	if !ok {
+		w.pages = append(w.pages, page{d, resources})
+		return
+	}
+	for _, k := range kids {
+		w.node(k, resources, depth+1)
+	}
+}
+
+// pageText is the text of one page.
+func (f *file) pageText(p page, fonts map[any]*font) string {
+	var content []byte
+	if parts, ok := f.resolve(p.dict["Contents"]).(array); ok {
+		for _, part := range parts {
+			content = append(append(content, f.content(part)...), '\n')
+		}
+	} else {
+		content = f.content(p.dict["Contents"])
+	}
+	w := &writer{file: f, fonts: fonts}
+	w.run(content, p.resources, 0)
+	return w.text()
+}
