@@ -1,0 +1,341 @@
+package web
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// site is a server of the test's own.
+func site(t *testing.T, routes map[string]http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	for path, h := range routes {
+		mux.HandleFunc(path, h)
+	}
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func local(cache *Cache) *Client { return NewClient(true, cache) }
+
+// fetch fetches one page.
+func fetch(ctx context.Context, c *Client, address string) (page Page, err error) {
+	c.Each(ctx, []string{address}, func(_ int, p Page, e error) { page, err = p, e })
+	return page, err
+}
+
+// wants fetches what must fail with a text.
+func wants(t *testing.T, c *Client, address, text string) {
+	t.Helper()
+	switch p, err := fetch(t.Context(), c, address); {
+	case err == nil:
+		t.Errorf("%s: %+v, want an error", address, p)
+	case !strings.Contains(err.Error(), text):
+		t.Errorf("%s: %q does not say %q", address, err, text)
+	}
+}
+
+func write(media, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", media)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func TestTypes(t *testing.T) {
+	s := site(t, map[string]http.HandlerFunc{
+		"/html":    write("text/html; charset=utf-8", "<title>T</title><p>text of the page</p>"),
+		"/json":    write("application/json", `{"a": [1, "ü"]}`),
+		"/problem": write("application/problem+json; charset=utf-8", `{}`),
+		"/plain":   write("text/plain", "a\nb\n"),
+		"/latin":   write("text/plain; charset=iso-8859-1", "caf\xe9"),
+		"/utf16":   write("text/plain", "\xff\xfeh\x00i\x00"),
+		"/none": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = nil
+			_, _ = io.WriteString(w, "words")
+		},
+		"/octets": write("application/octet-stream", "just words"),
+		"/empty":  write("text/html", ""),
+		"/odd":    write("text/html; charset", "<p>odd</p>"),
+		"/feed":   write("application/rss+xml", "<rss/>"),
+		"/image":  write("image/png", "\x89PNG\r\n\x1a\n"),
+		"/svg":    write("image/svg+xml", "<svg/>"),
+		"/zip":    write("application/zip", "PK"),
+		"/binary": write("text/plain", "a\x00b"),
+		"/hidden": write("application/octet-stream", "\x89PNG\r\n\x1a\n"),
+		"/nopdf":  write("application/pdf", "not one"),
+		"/gone":   http.NotFound,
+		"/busy": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "30")
+			w.WriteHeader(http.StatusTooManyRequests)
+		},
+	})
+	for path, want := range map[string]Page{
+		"/html": {"T", "text of the page"}, "/json": {"", `{"a": [1, "ü"]}`}, "/problem": {"", "{}"}, "/plain": {"", "a\nb\n"},
+		"/latin": {"", "café"}, "/utf16": {"", "hi"}, "/none": {"", "words"}, "/octets": {"", "just words"}, "/empty": {},
+		"/odd": {"", "odd"}, "/feed": {"", "<rss/>"},
+	} {
+		if p, err := fetch(t.Context(), local(nil), s.URL+path); err != nil || p != want {
+			t.Errorf("%s: %+v, %v; want %+v", path, p, err, want)
+		}
+	}
+	for path, want := range map[string]string{
+		"/image": "image/png is no text", "/svg": "image/svg+xml is no text", "/zip": "application/zip is no text", "/binary": "binary data",
+		"/hidden": "image/png is no text", "/nopdf": "this is no PDF", "/gone": "the server answered 404 Not Found",
+		"/busy": "429 Too Many Requests; it wants to be asked again after 30 s",
+	} {
+		wants(t, local(nil), s.URL+path, want)
+	}
+	for address, want := range map[string]string{
+		"ftp://example.org/": "only http and https", "file:///etc/passwd": "only http and https", "example.org": "only http and https",
+		"http://": "has no host", "http://[::1": "is no URL", "": "only http and https",
+		"gopher://user:secret@host/": "gopher://user:xxxxx@host/",
+	} {
+		wants(t, local(nil), address, want)
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	to := func(where string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", where)
+			w.WriteHeader(http.StatusFound)
+		}
+	}
+	routes := map[string]http.HandlerFunc{
+		"/end": write("text/plain", "there"), "/relative": to("end"), "/path": to("/relative#part"), "/loop": to("/loop"),
+		"/file": to("file:///etc/passwd"), "/bad": to("http://[::1"), "/nohost": to("http:///x"),
+		"/whoami": func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Header.Get("Authorization")) }, "/own": to("/whoami"),
+		"/none": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusFound) },
+	}
+	for i := range 12 {
+		routes[fmt.Sprintf("/hop%d", i)] = to(fmt.Sprintf("/hop%d", i-1))
+	}
+	routes["/hop0"] = write("text/plain", "there")
+	s := site(t, routes)
+	other := site(t, map[string]http.HandlerFunc{
+		"/away": to(s.URL + "/whoami"), "/gift": to(strings.Replace(s.URL, "http://", "http://eve:x@", 1) + "/whoami"),
+	})
+	with := func(base string) string { return strings.Replace(base, "http://", "http://user:pass@", 1) }
+	for address, want := range map[string]string{
+		s.URL + "/relative": "there", s.URL + "/path": "there", s.URL + "/hop10": "there",
+		with(s.URL) + "/whoami": "Basic dXNlcjpwYXNz", with(s.URL) + "/own": "Basic dXNlcjpwYXNz",
+		with(other.URL) + "/away": "", other.URL + "/gift": "",
+	} {
+		if p, err := fetch(t.Context(), local(nil), address); err != nil || p.Text != want {
+			t.Errorf("%s: %q, %v; want %q", address, p.Text, err, want)
+		}
+	}
+	for path, want := range map[string]string{
+		"/hop11": "more than 10 redirects", "/loop": "more than 10 redirects", "/file": "redirected: file:///etc/passwd: only http",
+		"/bad": "is no URL", "/nohost": "has no host", "/none": "answered 302 Found",
+	} {
+		wants(t, local(nil), s.URL+path, want)
+	}
+	wants(t, local(nil), with(s.URL)+"/loop", "user:xxxxx@")
+}
+
+func TestCompression(t *testing.T) {
+	text := strings.Repeat("compressed ", 100)
+	pack := func(encoding string, body []byte) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			w.Header().Set("Content-Encoding", encoding)
+			_, _ = w.Write(body)
+		}
+	}
+	raw := func(data string) []byte {
+		var b bytes.Buffer
+		w, _ := flate.NewWriter(&b, 9)
+		_, _ = io.WriteString(w, data)
+		_ = w.Close()
+		return b.Bytes()
+	}
+	s := site(t, map[string]http.HandlerFunc{
+		"/gzip": pack("gzip", zip(t, text)), "/twice": pack("gzip, x-gzip", zip(t, string(zip(t, text)))), "/deflate": pack("deflate", raw(text)),
+		"/zlib": pack("deflate", func() []byte {
+			var b bytes.Buffer
+			w := zlib.NewWriter(&b)
+			_, _ = io.WriteString(w, text)
+			_ = w.Close()
+			return b.Bytes()
+		}()),
+		"/identity": pack("identity", []byte(text)), "/empty": pack("gzip", nil),
+		"/bomb": pack("gzip", zip(t, strings.Repeat("\x00", 4<<20))), "/cut": pack("gzip", zip(t, text)[:20]), "/lie": pack("gzip", []byte(text)),
+		"/br": pack("br", []byte("x")), "/many": pack("gzip,gzip,gzip,gzip", []byte("x")),
+	})
+	for _, path := range []string{"/gzip", "/twice", "/deflate", "/zlib", "/identity"} {
+		if p, err := fetch(t.Context(), local(nil), s.URL+path); err != nil || p.Text != text {
+			t.Errorf("%s: %d characters, %v", path, len(p.Text), err)
+		}
+	}
+	if p, err := fetch(t.Context(), local(nil), s.URL+"/empty"); err != nil || p.Text != "" {
+		t.Errorf("empty: %+v, %v", p, err)
+	}
+	small := local(nil)
+	small.limits.body = 2 << 20
+	wants(t, small, s.URL+"/bomb", "larger than 2 MiB, unpacked")
+	for path, want := range map[string]string{
+		"/cut": "unexpected EOF", "/lie": "gzip: invalid header", "/br": "compressed the page with br",
+		"/many": "more than three times",
+	} {
+		wants(t, local(nil), s.URL+path, want)
+	}
+}
+
+func zip(t *testing.T, data string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := io.WriteString(w, data)
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// What is too large, or never ends, costs no more than its limit.
+func TestLimits(t *testing.T) {
+	block := bytes.Repeat([]byte("0123456789abcdef"), 64<<10)
+	over := make(chan struct{})
+	sent := 0
+	s := site(t, map[string]http.HandlerFunc{
+		"/announced": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "52428800") },
+		"/stream": func(w http.ResponseWriter, _ *http.Request) {
+			defer close(over)
+			w.Header().Set("Content-Type", "text/plain")
+			for range 50 {
+				if _, err := w.Write(block); err != nil {
+					return
+				}
+				sent += len(block)
+			}
+		},
+		"/html": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			for range 9 {
+				_, _ = w.Write(block)
+			}
+		},
+		"/headers": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 1<<20)) },
+		"/slow": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, "a beginning")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		},
+		"/silent": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"/short": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, "less")
+		},
+	})
+	wants(t, local(nil), s.URL+"/announced", "larger than 16 MiB")
+	wants(t, local(nil), s.URL+"/stream", "larger than 16 MiB")
+	if <-over; sent >= 50<<20 {
+		t.Errorf("%d bytes were sent", sent)
+	}
+	wants(t, local(nil), s.URL+"/html", "larger than 8 MiB, which is too much HTML")
+	wants(t, local(nil), s.URL+"/headers", "server response headers exceeded")
+	wants(t, local(nil), s.URL+"/short", "unexpected EOF")
+	hasty := local(nil)
+	hasty.limits.time = 50 * time.Millisecond
+	wants(t, hasty, s.URL+"/slow", "took longer than 50ms")
+	wants(t, hasty, s.URL+"/silent", "took longer than 50ms")
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("the run is over"))
+	if _, err := fetch(ctx, local(nil), s.URL+"/slow"); err == nil || err.Error() != "the run is over" {
+		t.Errorf("of a run that is over: %v", err)
+	}
+}
+
+func TestBrokenTLS(t *testing.T) {
+	s := httptest.NewUnstartedServer(write("text/plain", "secret"))
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	wants(t, local(nil), s.URL, "failed to verify certificate")
+	plain := site(t, map[string]http.HandlerFunc{"/": write("text/plain", "x")})
+	wants(t, local(nil), strings.Replace(plain.URL, "http:", "https:", 1), "does not look like a TLS handshake")
+}
+
+// Pages of one call are fetched side by side, each with its own error.
+func TestEach(t *testing.T) {
+	const n = 20
+	var urls []string
+	arrived, all := make(chan struct{}, n), make(chan struct{})
+	s := site(t, map[string]http.HandlerFunc{
+		"/{n}": func(w http.ResponseWriter, r *http.Request) {
+			arrived <- struct{}{}
+			if len(arrived) == n {
+				close(all)
+			}
+			select {
+			case <-all:
+			case <-r.Context().Done():
+			}
+			if r.PathValue("n") == "3" {
+				http.NotFound(w, r)
+				return
+			}
+			_, _ = io.WriteString(w, r.PathValue("n"))
+		},
+	})
+	for i := range n {
+		urls = append(urls, fmt.Sprintf("%s/%d", s.URL, i))
+	}
+	pages, errs := make([]Page, n), make([]error, n)
+	local(nil).Each(t.Context(), urls, func(i int, p Page, err error) { pages[i], errs[i] = p, err })
+	for i := range n {
+		if (errs[i] != nil) != (i == 3) || i != 3 && pages[i].Text != fmt.Sprint(i) {
+			t.Errorf("%d: %+v, %v", i, pages[i], errs[i])
+		}
+	}
+	local(nil).Each(t.Context(), nil, func(int, Page, error) { t.Error("told of nothing") })
+}
+
+// The same page is asked for again, and comes again only if it has changed.
+func TestCache(t *testing.T) {
+	version, whole := "one", 0
+	handler := func(stamp string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", r.URL.RawQuery)
+			if stamp != "" {
+				w.Header().Set(stamp, version)
+			}
+			if r.Header.Get("If-None-Match") == version || r.Header.Get("If-Modified-Since") == version {
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+			whole++
+			_, _ = io.WriteString(w, version)
+		}
+	}
+	s := site(t, map[string]http.HandlerFunc{"/etag": handler("Etag"), "/date": handler("Last-Modified"), "/none": handler("")})
+	for path, want := range map[string]int{"/etag": 2, "/date": 2, "/none": 4, "/etag?no-store": 4} {
+		version, whole = "one", 0
+		c := local(&Cache{})
+		for _, v := range []string{"one", "one", "two", "two"} {
+			version = v
+			if p, err := fetch(t.Context(), c, s.URL+path); err != nil || p.Text != v {
+				t.Errorf("%s: %+v, %v; want %s", path, p, err, v)
+			}
+		}
+		if whole != want {
+			t.Errorf("%s came %d times, want %d", path, whole, want)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package web
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"codeberg.org/readeck/go-readability/v2"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// readable finds the article of a page, nil if it has none.
+func readable(doc *html.Node, at *url.URL) (article *html.Node, title string) {
+	p := readability.NewParser()
+	p.KeepClasses = true // those of code name its language
+	p.DisableJSONLD = true
+	a, err := p.ParseDocument(doc, at)
+	if err != nil || a.Node == nil {
+		return nil, ""
+	}
+	return a.Node, a.Title()
+}
+
+// content chooses what is shown of a page: its article, unless much of the page is missing there. Of
+// a forum the library may take one post, of a page of tables none. The rest of the page is then shown
+// without what stands around it.
+func content(doc, article *html.Node) *html.Node {
+	whole := find(doc, isA(atom.Body))
+	if whole == nil {
+		whole = doc
+	}
+	whole = strip(whole)
+	if article == nil {
+		return whole
+	}
+	has, all := measure(article), measure(whole)
+	if has.words*2 < all.words || has.tables < all.tables || has.code < all.code {
+		return whole
+	}
+	return article
+}
+
+// strip removes from a page what stands around its content. What is no content is judged by what the
+// page itself says, so that a page that says nothing loses nothing.
+func strip(body *html.Node) *html.Node {
+	whole := body
+	if main := only(body, func(n *html.Node) bool { return n.DataAtom == atom.Main || attr(n, "role") == "main" }); main != nil {
+		whole = main
+	}
+	if all := len(textOf(whole)); all > 0 {
+		kept := clone(whole)
+		walk(kept, func(n *html.Node) bool {
+			if n != kept && n.Type == html.ElementNode && (around(n) || n.DataAtom == atom.Noscript) {
+				remove(n)
+				return false
+			}
+			return true
+		})
+		if len(textOf(kept))*20 >= all {
+			return kept
+		}
+	}
+	walk(whole, func(n *html.Node) bool {
+		if n.DataAtom == atom.Noscript { // which would not be shown
+			n.DataAtom, n.Data = atom.Div, "div"
+		}
+		return true
+	})
+	return whole
+}
+
+// only returns the element that is, if there is one and no other.
+func only(n *html.Node, is func(*html.Node) bool) *html.Node {
+	var found *html.Node
+	count := 0
+	walk(n, func(n *html.Node) bool {
+		if n.Type == html.ElementNode && is(n) {
+			found = n
+			count++
+			return false
+		}
+		return true
+	})
+	if count != 1 {
+		return nil
+	}
+	return found
+}
+
+// around tells whether an element is navigation and the like.
+func around(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Nav, atom.Aside, atom.Button, atom.Select, atom.Input, atom.Textarea, atom.Dialog, atom.Iframe:
+		return true
+	case atom.Header, atom.Footer:
+		return !within(n, atom.Main, atom.Article, atom.Section)
+	}
+	switch attr(n, "role") {
+	case "navigation", "banner", "contentinfo", "search", "complementary", "dialog":
+		return true
+	}
+	return false
+}
+
+func within(n *html.Node, kinds ...atom.Atom) bool {
+	for p := n.Parent; p != nil; p = p.Parent {
+		if slices.Contains(kinds, p.DataAtom) {
+			return true
+		}
+	}
+	return false
+}
+
+// clone copies a node and all below it.
+func clone(n *html.Node) *html.Node {
+	c := &html.Node{Type: n.Type, DataAtom: n.DataAtom, Data: n.Data, Namespace: n.Namespace, Attr: n.Attr}
+	for child := n.FirstChild; child != nil; child = child.NextSibling {
+		c.AppendChild(clone(child))
+	}
+	return c
+}
+
+// amount is how much there is of what a reader wants.
+type amount struct{ words, tables, code int }
+
+// measure counts characters that are in no link, tables with headings, and blocks of code.
+func measure(n *html.Node) (a amount) {
+	walk(n, func(n *html.Node) bool {
+		switch {
+		case n.Type == html.TextNode:
+			a.words += utf8.RuneCountInString(strings.TrimSpace(n.Data))
+		case n.DataAtom == atom.Pre:
+			a.code++
+		case n.DataAtom == atom.Th && n.PrevSibling == nil || n.DataAtom == atom.Caption:
+			a.tables++
+		}
+		return n.DataAtom != atom.A
+	})
+	return a
+}

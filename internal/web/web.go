@@ -1,0 +1,125 @@
+// Package web fetches pages for scripts and asks search engines, on the host.
+//
+// A Client turns what servers send into text: HTML into Markdown, PDF into its text, JSON and other
+// text as it is. It dials no address that is not public, however a name resolves and wherever a
+// server redirects, unless it is allowed to; it has limits on time, bytes and nesting, for it trusts
+// nothing that comes. It knows nothing of tools or of how results are shown.
+package web
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// limits bound what one page may cost.
+type limits struct {
+	time      time.Duration // from the first dial to the last byte, redirects included
+	wire      int64         // bytes as they travel
+	body      int64         // bytes as they were before compression
+	html      int64         // bytes of a page of HTML, which takes more memory than text
+	redirects int
+}
+
+func defaultLimits() limits {
+	return limits{time: 60 * time.Second, wire: 16 << 20, body: 16 << 20, html: 8 << 20, redirects: 10}
+}
+
+const (
+	parallel = 32      // pages that one call fetches at once
+	modest   = 1 << 20 // bytes of a body that need no leave
+	large    = 4       // bodies beyond modest that are in memory at once
+)
+
+// Page is the text of a page.
+type Page struct{ Title, Text string }
+
+// Client fetches pages. It is safe for concurrent use and holds nothing that has to be closed.
+type Client struct {
+	// AllowPrivate lets it dial addresses that are not public.
+	AllowPrivate bool
+	// Cache keeps what was fetched; nil keeps nothing.
+	Cache *Cache
+
+	limits   limits
+	refuse   func(netip.Addr) error // the rule; tests let a server of their own be public
+	resolver *net.Resolver
+}
+
+// NewClient returns a client that dials public addresses, or all, and keeps what it fetched in cache,
+// if that is not nil.
+func NewClient(allowPrivate bool, cache *Cache) *Client {
+	return &Client{AllowPrivate: allowPrivate, Cache: cache, limits: defaultLimits(), refuse: checkAddress}
+}
+
+// Each fetches pages side by side. It tells done of each as soon as it has it, and may do so from
+// several goroutines; it returns when all are done.
+func (c *Client) Each(ctx context.Context, urls []string, done func(i int, p Page, err error)) {
+	tr := c.transport()
+	defer tr.CloseIdleConnections()
+	f := &fetcher{
+		client: c, via: tr,
+		large: make(chan struct{}, large), extracting: make(chan struct{}, runtime.GOMAXPROCS(0)),
+	}
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range min(parallel, len(urls)) {
+		workers.Go(func() {
+			for i := range next {
+				p, err := f.page(ctx, urls[i])
+				done(i, p, err)
+			}
+		})
+	}
+	for i := range urls {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+}
+
+// transport makes the connections of one call: nothing stays behind it.
+func (c *Client) transport() *http.Transport {
+	return newTransport(c.resolver, func(a netip.Addr) error {
+		if c.AllowPrivate {
+			return nil
+		}
+		return c.refuse(a)
+	})
+}
+
+// parseURL reads an address that a script gave.
+func parseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s is no URL", clip(text))
+	}
+	return u, checkURL(u)
+}
+
+// checkURL says why an address cannot be fetched.
+func checkURL(u *url.URL) error {
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("%s: only http and https addresses can be fetched", clip(u.Redacted()))
+	case u.Hostname() == "":
+		return fmt.Errorf("%s has no host", clip(u.Redacted()))
+	}
+	return nil
+}
+
+// clip shortens what errors quote.
+func clip(s string) string {
+	const most = 200
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return string(r[:most]) + "..."
+}
