@@ -110,6 +110,8 @@ type request struct {
 	Moves   [][2]string `json:"moves,omitempty"`   // rearrange: from, to
 	Removes []string    `json:"removes,omitempty"` // rearrange
 
+	Content *string `json:"content,omitempty"` // write
+
 	Offset int64 `json:"offset"`
 	Limit  int64 `json:"limit"`
 
@@ -245,6 +247,8 @@ func (f *Files) put(h *helper, keep bool) {
 type prepared struct {
 	Path string      `json:"path"` // without symlinks
 	Mode fs.FileMode `json:"mode"` // for a new file; 0 is that of the file that is there
+
+	Written bool `json:"written"` // write: it is in place
 }
 
 // prepare checks that a file can be written, makes its parents, and locks it against other calls:
@@ -256,6 +260,27 @@ func (f *Files) prepare(ctx context.Context, r request) (file prepared, unlock f
 	}
 	unlock, err = f.paths.lock(ctx, file.Path)
 	return file, unlock, err
+}
+
+// soleLimit is the longest content that a helper is given to write, in bytes. What is longer may go another
+// way than through the agent.
+const soleLimit = 1 << 20
+
+// write has a helper prepare and write a file, which far away saves a round trip. It tells whether that is
+// done: with another call at work on files nothing is locked so soon, and what has failed is to be tried, and
+// told, as ever.
+func (f *Files) write(ctx context.Context, r request, content string) (done bool, err error) {
+	if f.b.Info().SameHost || len(content) > soleLimit {
+		return false, nil
+	}
+	unlock, ok := f.paths.lockAll()
+	if !ok {
+		return false, nil
+	}
+	defer unlock()
+	r.Op, r.Content = "write", &content
+	file, err := f.look(ctx, r)
+	return file.Written, err
 }
 
 // look asks about a file that is to be written.

@@ -84,6 +84,7 @@ func (e *Env) isSpill(name string) bool { return e.Spills != nil && e.Spills(nam
 type pathLocks struct {
 	mu    sync.Mutex
 	locks map[string]*pathLock
+	alone chan struct{} // closed when who is alone is done; nil: nobody is
 }
 
 type pathLock struct {
@@ -94,6 +95,16 @@ type pathLock struct {
 // lock waits until no other call holds the path, or ctx ends.
 func (p *pathLocks) lock(ctx context.Context, name string) (unlock func(), err error) {
 	p.mu.Lock()
+	for p.alone != nil {
+		done := p.alone
+		p.mu.Unlock()
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		p.mu.Lock()
+	}
 	l := p.locks[name]
 	if l == nil {
 		if p.locks == nil {
@@ -112,6 +123,23 @@ func (p *pathLocks) lock(ctx context.Context, name string) (unlock func(), err e
 		p.leave(name, l)
 		return nil, context.Cause(ctx)
 	}
+}
+
+// lockAll locks every path if no call holds any.
+func (p *pathLocks) lockAll() (unlock func(), ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.alone != nil || len(p.locks) > 0 {
+		return nil, false
+	}
+	done := make(chan struct{})
+	p.alone = done
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.alone = nil
+		close(done)
+	}, true
 }
 
 func (p *pathLocks) leave(name string, l *pathLock) {

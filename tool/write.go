@@ -44,6 +44,12 @@ func (writeTool) Call(ctx context.Context, env *Env, args json.RawMessage) (json
 		return nil, fmt.Errorf("write_file: %w", err)
 	}
 	r.New = true
+	success := writeResult{Status: "success", Path: r.Name, BytesWritten: len(a.Content)}
+	if done, err := env.Files.write(ctx, r, a.Content); err != nil {
+		return nil, fmt.Errorf("write_file: %w", err)
+	} else if done {
+		return encode(success)
+	}
 	file, unlock, err := env.Files.prepare(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("write_file: %w", err)
@@ -52,5 +58,5 @@ func (writeTool) Call(ctx context.Context, env *Env, args json.RawMessage) (json
 	if err := env.put(ctx, r, file, strings.NewReader(a.Content)); err != nil {
 		return nil, fmt.Errorf("write_file: %w", err)
 	}
-	return encode(writeResult{Status: "success", Path: r.Name, BytesWritten: len(a.Content)})
+	return encode(success)
 }

@@ -56,6 +56,8 @@ def handle(request: Row) -> Row:
             return read_file(request)
         if op == "prepare":
             return prepare(request)
+        if op == "write":
+            return write(request)
         if op == "vacant":
             return vacant(request)
         if op == "rearrange":
@@ -265,6 +267,30 @@ def prepare(request: Row) -> Row:
         return {"path": target, "mode": 0o666 & ~_umask()}
     _writable(target, name)
     return {"path": target, "mode": 0}
+
+
+def write(request: Row) -> Row:
+    """Prepare a file and write it: whole or not at all. Whether it is written is "written": the host tries
+    again what has failed, and tells why it cannot be."""
+    from . import frames
+    from .transfer import Put
+
+    file = prepare(request)
+    told = _Told()  # type: Any
+    put = Put(told, 0, os.fsencode(file["path"]), file["mode"])
+    put.data(0, request["content"].encode())
+    put.eof(0)
+    return dict(file, written=frames.DONE in told.kinds)
+
+
+class _Told:
+    """Stands where a Put would tell the host how it goes."""
+
+    def __init__(self) -> None:
+        self.kinds = []  # type: List[int]
+
+    def send(self, kind: int, stream: int, payload: bytes = b"", channel: int = 0) -> None:
+        self.kinds.append(kind)
 
 
 def vacant(request: Row) -> Row:
