@@ -376,3 +376,30 @@ func TestDockerKnowsTheCallerOnly(t *testing.T) {
 		openDocker(t, docker.Config{Image: e.Image, Env: map[string]string{"HOME": c.env["HOME"], "DOCKER_CONTEXT": "there"}})
 	})
 }
+
+// An engine, or what stands before it, that breaks the rules of HTTP is told in one line: libraries have
+// their say in the log.
+func TestDockerEngineIsNone(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	go func() {
+		defer close(done)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 1<<12))
+			// A body, where the question was for the head.
+			_, _ = conn.Write([]byte("HTTP/1.1 403 Forbidden\r\nContent-Length: 9\r\n\r\nno engine"))
+			_ = conn.Close()
+		}
+	}()
+	c := newCaller(t, testenv.Engine{Endpoint: "tcp://" + l.Addr().String()})
+	c.script(t, "print(1)", "--image", "x").complains(t, 125, "engine at tcp://"+l.Addr().String(), "no engine")
+}

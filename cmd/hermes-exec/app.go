@@ -46,6 +46,7 @@ func run(args []string, in io.Reader, out, err io.Writer, environ []string) int 
 		environ: variables(environ), args: args, log: slog.New(slog.DiscardHandler),
 	}
 	defer a.closeLog()
+	slog.SetDefault(a.log) // what libraries have to say: stderr is not theirs
 	if a.full = backend.Exhausted(threads.Reserve()); a.full == nil {
 		quitTerminates()
 	}
@@ -200,6 +201,7 @@ func (a *app) openLog(home, level string) error {
 	}
 	a.logFile = &logfile.File{Path: logPath(home)}
 	a.log = slog.New(slog.NewTextHandler(a.logFile, &slog.HandlerOptions{Level: at}))
+	slog.SetDefault(a.log)
 	return nil
 }
 
