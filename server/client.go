@@ -198,6 +198,12 @@ func exchange(conn *conn, q request) (kind, []byte, error) {
 
 // connect dials the server, and starts one if there is none and start is set.
 func (c *Client) connect(ctx context.Context, start bool) (net.Conn, error) {
+	if err := possible(); err != nil {
+		if start {
+			return nil, err
+		}
+		return nil, ErrNoServer
+	}
 	conn, err := c.dial(ctx)
 	switch {
 	case err == nil, !absent(err):
