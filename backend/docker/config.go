@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/sshclient"
 )
 
@@ -47,10 +48,8 @@ func ParseURL(u *url.URL) (Config, error) {
 		return Config{}, fmt.Errorf("backend URL %s: %w", u, err)
 	}
 	cfg := Config{Image: image}
-	for key, values := range u.Query() {
-		if err := cfg.set(key, values); err != nil {
-			return Config{}, fmt.Errorf("backend URL %s: %s=%s: %w", u, key, values[len(values)-1], err)
-		}
+	if err := backend.ReadQuery(u, cfg.set); err != nil {
+		return Config{}, err
 	}
 	if cfg.Image == "" && cfg.Container == "" {
 		return Config{}, fmt.Errorf("backend URL %s: neither an image nor a container", u)

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -55,19 +54,11 @@ type Host struct {
 
 // Opener returns an Opener for URLs of the scheme docker.
 func Opener(h Host) backend.Opener {
-	return func(ctx context.Context, u *url.URL) (backend.Backend, error) {
-		cfg, err := ParseURL(u)
-		if err != nil {
-			return nil, err
-		}
+	return backend.OpenerOf(ParseURL, func(ctx context.Context, cfg Config) (*Backend, error) {
 		cfg.Env, cfg.HostDir, cfg.Pool, cfg.Prompt = h.Env, h.Dir, h.Pool, h.Prompt
 		cfg.Progress, cfg.Log = h.Progress, h.Log
-		b, err := Open(ctx, cfg)
-		if err != nil {
-			return nil, err // not b: a nil *Backend is no nil Backend
-		}
-		return b, nil
-	}
+		return Open(ctx, cfg)
+	})
 }
 
 // Open makes a container, or enters one, with the first interpreter there that can carry the agent.

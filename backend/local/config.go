@@ -46,16 +46,8 @@ func ParseURL(u *url.URL) (Config, error) {
 
 // opener opens what URLs of the scheme local name, for a caller with that environment in that directory.
 func opener[B backend.Backend](env map[string]string, dir string, open func(context.Context, Config) (B, error)) backend.Opener {
-	return func(ctx context.Context, u *url.URL) (backend.Backend, error) {
-		cfg, err := ParseURL(u)
-		if err != nil {
-			return nil, err
-		}
+	return backend.OpenerOf(ParseURL, func(ctx context.Context, cfg Config) (B, error) {
 		cfg.Env, cfg.Dir = env, cmp.Or(cfg.Dir, dir)
-		b, err := open(ctx, cfg)
-		if err != nil {
-			return nil, err // not b: a nil pointer is no nil Backend
-		}
-		return b, nil
-	}
+		return open(ctx, cfg)
+	})
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+
+	"github.com/hermes-exec/hermes-exec/backend"
 )
 
 // Config says what to open. Host is needed; the zero value of everything else is what the ssh
@@ -44,10 +46,9 @@ func ParseURL(u *url.URL) (Config, error) {
 		}
 		cfg.Port = int(n)
 	}
-	for key, values := range u.Query() {
-		if err := cfg.set(key, values[len(values)-1]); err != nil {
-			return Config{}, fmt.Errorf("backend URL %s: %s=%s: %w", u, key, values[len(values)-1], err)
-		}
+	err := backend.ReadQuery(u, func(key string, values []string) error { return cfg.set(key, values[len(values)-1]) })
+	if err != nil {
+		return Config{}, err
 	}
 	return cfg, nil
 }

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -59,17 +58,7 @@ type Host struct {
 
 // Opener returns an Opener for URLs of the scheme ssh.
 func Opener(h Host) backend.Opener {
-	return func(ctx context.Context, u *url.URL) (backend.Backend, error) {
-		cfg, err := ParseURL(u)
-		if err != nil {
-			return nil, err
-		}
-		b, err := Open(ctx, cfg, h)
-		if err != nil {
-			return nil, err // not b: a nil *Backend is no nil Backend
-		}
-		return b, nil
-	}
+	return backend.OpenerOf(ParseURL, func(ctx context.Context, cfg Config) (*Backend, error) { return Open(ctx, cfg, h) })
 }
 
 // Open logs in and starts the agent with the first interpreter that can carry it.
