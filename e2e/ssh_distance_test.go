@@ -3,11 +3,15 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/hermes-exec/hermes-exec"
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 	"github.com/hermes-exec/hermes-exec/internal/wire"
 )
@@ -75,5 +79,29 @@ func TestSSHOmittedOutputStaysThere(t *testing.T) {
 	}
 	if _, down := w.Bytes(); down < 5_000_000 || down > 5_500_000 {
 		t.Errorf("%d bytes of 50 MB crossed", down)
+	}
+}
+
+// The directory that is made before the agent starts goes with whatever starts in its place.
+func TestSSHNoSocketDirectoryStays(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]string{"says nothing": "exit 3", "says what it does not know": "echo 'Unknown option: -I' >&2; exit 2", "succeeds": "exit 0"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := newVisitor(t)
+			python := filepath.Join(v.There, "odd")
+			write(t, python, "#!/bin/sh\nfor last; do :; done\ntest -d $last && echo $last >"+v.There+"/directory\n"+end+"\n")
+			if err := os.Chmod(python, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			v.run(t, "print(1)", "--python", python).failed(t, 127, hermes.KindPython)
+			dir, err := os.ReadFile(filepath.Join(v.There, "directory"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(strings.TrimSpace(string(dir))); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s: %v", dir, err)
+			}
+		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -93,18 +94,38 @@ func (l *link) leave() {
 	})
 }
 
+// tidy removes the directory for sockets where what was started is no Python, which would have done it.
+func (l *link) tidy(ctx context.Context, why error, sockets string) {
+	refused := (*guest.RefusedError)(nil)
+	if ctx.Err() != nil || !errors.As(why, &refused) && !errors.Is(why, guest.ErrNoGreeting) ||
+		!l.began() || slices.Contains([]int{-1, noProgram}, l.exitStatus()) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, killWait)
+	defer cancel()
+	l.run(ctx, "rmdir "+sockets+" 2>/dev/null")
+}
+
+// noProgram is a shell's exit status where there is none.
+const noProgram = 127
+
 // killWait bounds what it takes to kill an agent.
 const killWait = 5 * time.Second
 
 func (l *link) kill(pid int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), killWait)
 	defer cancel()
+	l.run(ctx, fmt.Sprintf("kill -9 %d", pid))
+}
+
+// run runs a command of a shell on another channel, as well as that goes.
+func (l *link) run(ctx context.Context, command string) {
 	channel, err := l.again(ctx)
 	if err != nil {
 		return
 	}
 	defer channel.Close() //nolint:errcheck // it has done what it could
-	if err := channel.Exec(fmt.Sprintf("exec /bin/sh -c 'kill -9 %d'", pid)); err != nil {
+	if err := channel.Exec("exec /bin/sh -c '" + command + "'"); err != nil {
 		return
 	}
 	select {

@@ -119,6 +119,7 @@ func (c Config) boot(ctx context.Context, h Host) (*Backend, error) {
 			return &Backend{Guest: g, link: l, side: side, info: g.Info(), first: first}, nil
 		}
 		first.drop()
+		l.tidy(ctx, err, sockets)
 		if ctx.Err() != nil || !unfit(err, l) {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-ARGV = ["-I", "-S", "-c", "import sys,_signal;_signal.alarm(60);exec(sys.stdin.buffer.raw.readline())"]
+ARGV = ["-I", "-S", "-c", "import sys,posix,_signal;_signal.alarm(60);exec(sys.stdin.buffer.raw.readline());[posix.rmdir(d) for d in sys.argv[1:]]"]
 GREETING = b"\x00\xff\x02HX\x01\r\n"
 
 
