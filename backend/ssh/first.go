@@ -35,7 +35,7 @@ type first struct {
 
 	done    chan struct{} // closed when all of it is known
 	forward *forwarding   // nil: there was none in time, or it has been taken
-	entered error         // of dir
+	entered error         // whether dir can be
 	path    string        // the login shell's PATH; "" where it does not say
 }
 
@@ -61,7 +61,7 @@ func (f *first) ask(ctx context.Context, g *guest.Guest) {
 		}
 	})
 	if f.dir != "" {
-		f.entered = g.Enter(ctx, f.dir)
+		f.entered = g.CanEnter(ctx, f.dir)
 	}
 	work.Wait()
 }
@@ -92,6 +92,9 @@ func (b *Backend) enter(ctx context.Context, dir string) error {
 		return nil
 	case b.first.dir:
 		<-b.first.done
+		if b.first.entered == nil {
+			b.WorkIn(dir)
+		}
 		return b.first.entered
 	default:
 		return b.Enter(ctx, dir)

@@ -152,16 +152,28 @@ func (g *Guest) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// Enter makes dir, an absolute path, the working directory. It is called before anything else is. What
-// is no directory is fs.ErrNotExist or fs.ErrInvalid, what may not be entered fs.ErrPermission.
+// Enter makes dir the working directory, if it is one as CanEnter has it. It is called before anything else
+// is.
 func (g *Guest) Enter(ctx context.Context, dir string) error {
+	err := g.CanEnter(ctx, dir)
+	if err == nil {
+		g.WorkIn(dir)
+	}
+	return err
+}
+
+// WorkIn makes a directory that can be entered the working directory. It is called before anything else is.
+func (g *Guest) WorkIn(dir string) { g.info.Dir = dir }
+
+// CanEnter finds out whether dir, an absolute path, can be the working directory. What is no directory is
+// fs.ErrNotExist or fs.ErrInvalid, what may not be entered fs.ErrPermission.
+func (g *Guest) CanEnter(ctx context.Context, dir string) error {
 	f, err := g.Get(ctx, strings.TrimSuffix(dir, "/")+"/.") // which only who may enter it can find
 	if err == nil {
 		_ = f.Close()
 		return g.wrap("enter "+dir, fs.ErrInvalid)
 	}
 	if remote := (*remoteError)(nil); errors.As(err, &remote) && remote.errno == "EISDIR" {
-		g.info.Dir = dir
 		return nil
 	}
 	return g.wrap("enter "+dir, errors.Unwrap(err))
