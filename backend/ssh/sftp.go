@@ -281,8 +281,12 @@ func (f *sideFile) Stat() (size, mtime int64, err error) {
 	return info.Size(), info.ModTime().Unix(), nil
 }
 
-// Close closes it.
+// Close has it closed, beside all else: nobody waits for what is under way.
 func (f *sideFile) Close() error {
-	_, err := f.do(f.ctx, func() (int, error) { return 0, f.file.Close() })
-	return err
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if !f.s.closed {
+		f.s.work.Go(func() { _ = f.file.Close() })
+	}
+	return nil
 }

@@ -12,12 +12,16 @@ import (
 	"github.com/hermes-exec/hermes-exec/internal/fields"
 )
 
-// asideFrom is from which of its bytes on the content of a file goes beside the link. To change over costs
-// about four round trips, and that is what these take on the link: a channel's window each.
-const asideFrom = 4 * window
+// asideFrom is from which of its bytes on the content of a file goes beside the link. To change over costs up
+// to four round trips, in which a channel of SSH moves so many bytes: a smaller file is through by then.
+const asideFrom = 8 << 20
 
-// asidePiece is how much goes aside at once, in bytes. Only what has arrived makes room for more.
-const asidePiece = 2 << 20
+// What goes aside goes in pieces of that many bytes, and so many of them are on their way at a time: that is
+// more than a channel of SSH takes in a round trip.
+const (
+	asidePiece  = 1 << 20
+	asidePieces = 3
+)
 
 // Aside is another way to the content of files, beside the link. What cannot be done there is done over
 // the link, so that its errors are never told, but its delays are: ctx bounds what is done with a file,
@@ -27,7 +31,8 @@ type Aside interface {
 	Open(ctx context.Context, name string, write bool) (AsideFile, error)
 }
 
-// AsideFile is a file that was opened there. It is not used concurrently.
+// AsideFile is a file that was opened there. Pieces of it are read, or written, concurrently. Close need not
+// wait for them.
 type AsideFile interface {
 	io.ReaderAt
 	io.WriterAt
@@ -131,22 +136,61 @@ func (t *transfer) writeAside(ctx context.Context, way Aside, r io.Reader, at in
 		return r, nil // the guest goes on where it was
 	}
 	defer f.Close()
-	buf := make([]byte, asidePiece)
+	var line []*flight
+	defer func() { behind(line, nil) }()
 	for {
+		buf := make([]byte, asidePiece)
 		n, err := io.ReadFull(r, buf)
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil, err
 		}
-		if gone := t.lostReason(); gone != nil {
+		p := &flight{at: at, buf: buf[:n], done: make(chan struct{})}
+		p.start(func() (int, error) { return f.WriteAt(p.buf, p.at) })
+		line, at = append(line, p), at+int64(n)
+		for len(line) > 0 && (len(line) >= asidePieces || err != nil) {
+			if first := line[0]; first.wait() != nil {
+				return behind(line, r), t.back(first.at)
+			}
+			line = line[1:]
+		}
+		if gone := t.lostReason(); gone != nil || err != nil {
 			return nil, gone
 		}
-		if _, failed := f.WriteAt(buf[:n], at); n > 0 && failed != nil {
-			return io.MultiReader(bytes.NewReader(buf[:n]), r), t.back(at)
-		}
-		if at += int64(n); err != nil {
-			return nil, nil
-		}
 	}
+}
+
+// behind waits for pieces that were on their way. It returns what is to be sent again of them, and what comes
+// after them.
+func behind(line []*flight, r io.Reader) io.Reader {
+	all := []io.Reader{}
+	for _, p := range line {
+		_ = p.wait() // or it would write beside the guest
+		all = append(all, bytes.NewReader(p.buf))
+	}
+	return io.MultiReader(append(all, r)...)
+}
+
+// flight is a piece of a file that is on its way aside.
+type flight struct {
+	at   int64 // in the file
+	buf  []byte
+	n    int   // bytes of buf that were moved
+	err  error // why not all were; both are valid when it is done
+	done chan struct{}
+}
+
+// start does something with it beside all else.
+func (p *flight) start(do func() (int, error)) {
+	go func() {
+		defer close(p.done)
+		p.n, p.err = do()
+	}()
+}
+
+// wait waits for its end.
+func (p *flight) wait() error {
+	<-p.done
+	return p.err
 }
 
 // lostReason is why the stream is over, nil if it is not.
@@ -202,9 +246,11 @@ type content struct {
 	open func(way Aside) (AsideFile, error) // with the caller's ctx
 	way  Aside                              // once the guest was asked to stop
 
-	file AsideFile // nil: over the link
-	buf  []byte
-	rest []byte // of buf
+	file  AsideFile // nil: over the link
+	line  []*flight // what was asked for there, in order
+	next  int64     // from where on more is to be
+	rest  []byte    // what has come of it
+	ended bool      // no more comes from there
 }
 
 // Read changes over where it is worth it.
@@ -225,6 +271,7 @@ func (c *content) Read(p []byte) (int, error) {
 		if c.file, err = c.open(c.way); err != nil {
 			err = c.t.back(c.at)
 		}
+		c.next = c.at
 	}
 	if n == 0 && err == nil && len(p) > 0 {
 		return c.Read(p)
@@ -234,26 +281,36 @@ func (c *content) Read(p []byte) (int, error) {
 
 // readAside reads from the other way, and comes back from it where that ends or fails: the guest knows which
 // of them it was.
-func (c *content) readAside(p []byte) (int, error) {
+func (c *content) readAside(b []byte) (int, error) {
 	if len(c.rest) > 0 {
-		n := copy(p, c.rest)
+		n := copy(b, c.rest)
 		c.rest = c.rest[n:]
 		c.at += int64(n)
 		return n, nil
 	}
-	if c.buf == nil {
-		c.buf = make([]byte, asidePiece)
-	}
-	n, err := c.file.ReadAt(c.buf, c.at)
-	if gone := c.t.lostReason(); gone != nil {
-		return 0, gone
-	}
-	if c.rest = c.buf[:n]; n == 0 && err != nil {
+	if c.ended {
 		_ = c.file.Close() // it was only read
-		c.file = nil
+		c.file, c.line = nil, nil
 		if err := c.t.back(c.at); err != nil {
 			return 0, err
 		}
+		return c.Read(b)
 	}
-	return c.Read(p)
+	c.ask()
+	p := c.line[0]
+	_ = p.wait() // the guest knows better why there is no more
+	if gone := c.t.lostReason(); gone != nil {
+		return 0, gone
+	}
+	c.line, c.rest, c.ended = c.line[1:], p.buf[:p.n], p.n < len(p.buf)
+	return c.Read(b)
+}
+
+// ask asks for more of the file, and for something in any case: it may have grown.
+func (c *content) ask() {
+	for len(c.line) == 0 || len(c.line) < asidePieces && c.next < c.size {
+		f, p := c.file, &flight{at: c.next, buf: make([]byte, asidePiece), done: make(chan struct{})}
+		p.start(func() (int, error) { return f.ReadAt(p.buf, p.at) })
+		c.line, c.next = append(c.line, p), c.next+asidePiece
+	}
 }
