@@ -47,9 +47,8 @@ func withArtifacts(rpc map[string]string, staging string) map[string]string {
 	return vars
 }
 
-// openArtifacts makes the directory in the environment, and the one on the host: a run whose files
-// could not be kept does not begin.
-func (r *run) openArtifacts(ctx context.Context) error {
+// openArtifacts makes the directory on the host: a run whose files could not be kept does not begin.
+func (r *run) openArtifacts() error {
 	if r.script.Artifacts == "" {
 		return nil
 	}
@@ -57,11 +56,12 @@ func (r *run) openArtifacts(ctx context.Context) error {
 		return usageError{fmt.Errorf("directory for artifacts: %w", err)}
 	}
 	r.artifacts = []Artifact{}
-	name := path.Join(r.staging, artifactsName, keepName)
-	if err := r.env.backend.Put(ctx, name, strings.NewReader(""), 0o600); err != nil {
-		return fmt.Errorf("make the directory for artifacts: %w", err)
-	}
 	return nil
+}
+
+// keepFile is what makes the directory in the environment.
+func (r *run) keepFile() backend.File {
+	return backend.File{Name: path.Join(r.staging, artifactsName, keepName), Mode: 0o600}
 }
 
 // collect brings back what is in the directory. What is lost of it is a warning: the script has run.

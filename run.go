@@ -98,6 +98,9 @@ func (r *run) do(ctx context.Context) (err error) {
 // prepare opens the way for tool calls and stages what the script needs.
 func (r *run) prepare(ctx context.Context) (err error) {
 	r.env.sweep()
+	if err := r.openArtifacts(); err != nil {
+		return err
+	}
 	if r.meeting, err = r.env.meet(ctx); err != nil {
 		return err
 	}
@@ -112,9 +115,9 @@ func (r *run) prepare(ctx context.Context) (err error) {
 // serve runs the script in a process of its own, with an endpoint for its calls.
 func (r *run) serve(ctx context.Context, cancel context.CancelCauseFunc) error {
 	e := r.env
-	rpc := r.meeting.Env()
-	if r.script.Artifacts != "" {
-		rpc = withArtifacts(rpc, r.staging)
+	rpc, files := r.meeting.Env(), e.staged(r.staging)
+	if r.artifacts != nil {
+		rpc, files = withArtifacts(rpc, r.staging), append(files, r.keepFile())
 	}
 	vars, report := e.environ(r.staging, rpc)
 	r.report = report
@@ -133,7 +136,7 @@ func (r *run) serve(ctx context.Context, cancel context.CancelCauseFunc) error {
 			cancel(cutOff(err))
 		}
 	})
-	executor := kernel.OneShot(e.backend, kernel.Process{Staging: r.staging, Files: e.staged(r.staging), Env: vars, Grace: e.options.Settings.KillGrace})
+	executor := kernel.OneShot(e.backend, kernel.Process{Staging: r.staging, Files: files, Env: vars, Grace: e.options.Settings.KillGrace})
 	err := r.exec(ctx, d, executor, vars, r.cell())
 	left.end(ctx)
 	late := &multierror.Error{ErrorFormat: joined}
@@ -149,9 +152,6 @@ func (r *run) serve(ctx context.Context, cancel context.CancelCauseFunc) error {
 // exec runs a cell while its calls, which act with these variables, are answered. There is no outcome
 // if it did not begin.
 func (r *run) exec(ctx context.Context, d *tool.Dispatcher, x kernel.Executor, vars map[string]string, c kernel.Cell) error {
-	if err := r.openArtifacts(ctx); err != nil {
-		return err
-	}
 	if err := d.Begin(ctx, r.grant(vars)); err != nil {
 		return err
 	}

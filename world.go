@@ -236,6 +236,9 @@ func (w *world) restage(ctx context.Context, stub []byte) error {
 
 // exec runs a cell in a directory. The outcome is nil if it did not begin.
 func (w *world) exec(ctx context.Context, r *run, dir string) error {
+	if err := w.openArtifacts(ctx, r); err != nil {
+		return err
+	}
 	r.dir = dir
 	c := r.cell()
 	c.ToolsChanged = w.stale
@@ -247,6 +250,18 @@ func (w *world) exec(ctx context.Context, r *run, dir string) error {
 		w.stale = false
 	}
 	return err
+}
+
+// openArtifacts makes the directories for what a cell leaves, if it is wanted.
+func (w *world) openArtifacts(ctx context.Context, r *run) error {
+	if err := r.openArtifacts(); err != nil || r.artifacts == nil {
+		return err
+	}
+	f := r.keepFile()
+	if err := w.env.backend.Put(ctx, f.Name, bytes.NewReader(nil), f.Mode); err != nil {
+		return fmt.Errorf("make the directory for artifacts: %w", err)
+	}
+	return nil
 }
 
 // withoutKernel is why a cell ran, or was to run, in a process of its own; "" if it was not.
