@@ -40,7 +40,7 @@ type object struct {
 	raw   []byte
 }
 
-func open(data []byte) *file {
+func open(data []byte, budget int) *file {
 	f := &file{data: data, at: map[ref]int{}, objects: map[ref]object{}, packed: map[ref]any{}, left: budget, trailer: dict{}}
 	f.scan()
 	f.trailers()

@@ -22,11 +22,13 @@ const (
 type Document struct{ Title, Text string }
 
 // Extract reads a document. The pages of the text are separated by an empty line.
-func Extract(data []byte) (Document, error) {
+func Extract(data []byte) (Document, error) { return extract(data, budget) }
+
+func extract(data []byte, budget int) (Document, error) {
 	if !bytes.Contains(data[:min(len(data), 1024)], []byte("%PDF-")) {
 		return Document{}, errors.New("this is no PDF")
 	}
-	f := open(data)
+	f := open(data, budget)
 	if f.resolve(f.trailer["Encrypt"]) != nil {
 		return Document{}, errors.New("the PDF is encrypted")
 	}
