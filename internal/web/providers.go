@@ -1,0 +1,228 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Engines are the search engines that the operator has configured.
+type Engines struct {
+	Provider     string // the one to use: "searxng", "brave" or "tavily"; "" is the first that is configured
+	SearxngURL   string
+	BraveAPIKey  string
+	TavilyAPIKey string
+	AllowPrivate bool
+}
+
+// Unconfigured says why there is none to ask, "" if there is one.
+func (e Engines) Unconfigured() string {
+	_, why := e.choose()
+	return why
+}
+
+// Searcher returns who asks the chosen engine.
+func (e Engines) Searcher() (*Searcher, error) {
+	p, why := e.choose()
+	if p == nil {
+		return nil, errors.New(why)
+	}
+	check := checkAddress
+	if _, own := p.(searxng); own || e.AllowPrivate {
+		check = func(netip.Addr) error { return nil } // the operator has named the place
+	}
+	return &Searcher{provider: p, check: check, pause: pause}, nil
+}
+
+// choose returns the engine to ask, or why there is none.
+func (e Engines) choose() (provider, string) {
+	all := []struct {
+		name, key, value string
+		make             func() provider
+	}{
+		{"searxng", "web.searxng_url", e.SearxngURL, func() provider { return searxng{e.SearxngURL} }},
+		{"brave", "web.brave_api_key", e.BraveAPIKey, func() provider { return brave{"https://api.search.brave.com", e.BraveAPIKey} }},
+		{"tavily", "web.tavily_api_key", e.TavilyAPIKey, func() provider { return tavily{"https://api.tavily.com", e.TavilyAPIKey} }},
+	}
+	for _, p := range all {
+		switch {
+		case e.Provider == p.name && p.value == "":
+			return nil, "web.provider is " + p.name + ", and " + p.key + " is not set"
+		case p.value != "" && (e.Provider == "" || e.Provider == p.name):
+			return p.make(), ""
+		}
+	}
+	return nil, "set web.searxng_url, web.brave_api_key or web.tavily_api_key in config.yaml, and web.provider where there are several"
+}
+
+// keep takes over a result, if it leads anywhere. Some engines mark words with tags.
+func keep(found []Result, title, address, description string) []Result {
+	if address == "" {
+		return found
+	}
+	return append(found, Result{Title: words(title), URL: address, Description: words(description)})
+}
+
+func words(s string) string {
+	s = strings.NewReplacer("<strong>", "", "</strong>", "", "<b>", "", "</b>", "").Replace(s)
+	return strings.Join(strings.Fields(html.UnescapeString(s)), " ")
+}
+
+// get is a request without a body.
+func get(ctx context.Context, base, path string, query url.Values) (*http.Request, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return nil, errors.New("its address is no URL")
+	}
+	u = u.JoinPath(path)
+	u.RawQuery = query.Encode()
+	user := u.User
+	u.User = nil
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err == nil && user != nil {
+		password, _ := user.Password()
+		req.SetBasicAuth(user.Username(), password)
+	}
+	return req, err
+}
+
+// unreadable says that an answer is not in the provider's format.
+func unreadable(err error) error { return fmt.Errorf("the answer is not as expected: %w", err) }
+
+// searxng is an instance of SearXNG that the operator trusts.
+type searxng struct{ base string }
+
+func (searxng) name() string { return "SearXNG" }
+
+func (p searxng) request(ctx context.Context, query string, _, page int) (*http.Request, error) {
+	return get(ctx, p.base, "search", url.Values{"q": {query}, "format": {"json"}, "pageno": {strconv.Itoa(page + 1)}})
+}
+
+func (searxng) results(body []byte) (found []Result, more bool, err error) {
+	var a struct {
+		Results []struct{ Title, URL, Content string }
+		Silent  [][]string `json:"unresponsive_engines"`
+	}
+	if err := json.Unmarshal(body, &a); err != nil {
+		if bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
+			return nil, false, errors.New("the answer is a page and no JSON: web.searxng_url is to be the address below which /search lies")
+		}
+		return nil, false, unreadable(err)
+	}
+	for _, r := range a.Results {
+		found = keep(found, r.Title, r.URL, r.Content)
+	}
+	if len(found) == 0 && len(a.Silent) > 0 {
+		var silent []string
+		for _, e := range a.Silent {
+			silent = append(silent, strings.Join(e, ": "))
+		}
+		slices.Sort(silent)
+		return nil, false, fmt.Errorf("nothing was found, and these of its engines did not answer: %s", clip(strings.Join(silent, ", ")))
+	}
+	return found, len(found) > 0, nil
+}
+
+func (searxng) complaint(status int, _ []byte) string {
+	if status == http.StatusForbidden {
+		return "does its settings.yml list json under search.formats?"
+	}
+	return ""
+}
+
+// brave is Brave Search.
+type brave struct{ base, key string }
+
+func (brave) name() string { return "Brave" }
+
+func (p brave) request(ctx context.Context, query string, limit, page int) (*http.Request, error) {
+	req, err := get(ctx, p.base, "res/v1/web/search", url.Values{
+		"q": {query}, "count": {strconv.Itoa(min(limit, 20))}, "offset": {strconv.Itoa(page)}, "text_decorations": {"false"}, "result_filter": {"web"},
+	})
+	if err == nil {
+		req.Header.Set("X-Subscription-Token", p.key)
+	}
+	return req, err
+}
+
+func (brave) results(body []byte) (found []Result, more bool, err error) {
+	var a struct {
+		Query struct {
+			More bool `json:"more_results_available"`
+		}
+		Web struct {
+			Results []struct{ Title, URL, Description string }
+		}
+	}
+	if err := json.Unmarshal(body, &a); err != nil {
+		return nil, false, unreadable(err)
+	}
+	for _, r := range a.Web.Results {
+		found = keep(found, r.Title, r.URL, r.Description)
+	}
+	return found, a.Query.More, nil
+}
+
+func (brave) complaint(status int, body []byte) string {
+	var a struct {
+		Error struct{ Detail string }
+	}
+	_ = json.Unmarshal(body, &a) // what is in another format says nothing
+	return says(status, a.Error.Detail, "web.brave_api_key")
+}
+
+// tavily is Tavily.
+type tavily struct{ base, key string }
+
+func (tavily) name() string { return "Tavily" }
+
+func (p tavily) request(ctx context.Context, query string, limit, _ int) (*http.Request, error) {
+	body, err := json.Marshal(map[string]any{"query": query, "max_results": min(limit, 20)})
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base+"/search", bytes.NewReader(body))
+	if err == nil {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Authorization", "Bearer "+p.key)
+	}
+	return req, err
+}
+
+func (tavily) results(body []byte) (found []Result, more bool, err error) {
+	var a struct {
+		Results []struct{ Title, URL, Content string }
+	}
+	if err := json.Unmarshal(body, &a); err != nil {
+		return nil, false, unreadable(err)
+	}
+	for _, r := range a.Results {
+		found = keep(found, r.Title, r.URL, r.Content)
+	}
+	return found, false, nil
+}
+
+func (tavily) complaint(status int, body []byte) string {
+	var a struct {
+		Detail struct{ Error string }
+	}
+	_ = json.Unmarshal(body, &a) // what is in another format says nothing
+	return says(status, a.Detail.Error, "web.tavily_api_key")
+}
+
+// says names the key that a provider does not take.
+func says(status int, detail, key string) string {
+	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		return strings.TrimPrefix(detail+"; is "+key+" right?", "; ")
+	}
+	return detail
+}
