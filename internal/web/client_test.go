@@ -24,7 +24,12 @@ func site(t *testing.T, routes map[string]http.HandlerFunc) *httptest.Server {
 	for path, h := range routes {
 		mux.HandleFunc(path, h)
 	}
-	s := httptest.NewServer(mux)
+	return siteOf(t, mux)
+}
+
+func siteOf(t testing.TB, h http.Handler) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -226,7 +231,7 @@ func TestLimits(t *testing.T) {
 		},
 		"/html": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
-			for range 9 {
+			for range 9 { // a block is 1 MiB
 				_, _ = w.Write(block)
 			}
 		},
