@@ -72,7 +72,7 @@ func Open(ctx context.Context, o Options) (*Env, error) {
 }
 
 func open(ctx context.Context, o Options) (*Env, error) {
-	t, err := newToolset(o.Tools, o.Settings.Tools)
+	t, err := newToolset(o)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (e *Env) Call(ctx context.Context, name string, args json.RawMessage) (json
 	left := &lingering{Backend: e.backend}
 	defer left.end(ctx)
 	d := tool.NewDispatcher(1, e.log)
-	if err := d.Begin(ctx, tool.Grant{Tools: e.tools, Env: e.toolEnv(left, vars, e.Info().Dir, nil), MaxCalls: 1}); err != nil {
+	if err := d.Begin(ctx, tool.Grant{Tools: e.tools, Env: e.toolEnv(left, vars, e.Info().Dir, e.keep(nil, output.NewSecrets(e.secrets...))), MaxCalls: 1}); err != nil {
 		return nil, err
 	}
 	defer func() {

@@ -35,6 +35,7 @@ type run struct {
 	tools   backend.Backend // the environment as tools see it
 	report  environ.Report  // of the script's variables
 	secrets *output.Secrets
+	kept    *kept // nil until the script may call
 	calls   tool.Report
 
 	session  *KernelState // nil outside a session
@@ -219,9 +220,10 @@ func (r *run) sink(c *output.Capture, w io.Writer, kind EventType) io.Writer {
 // grant is what the script's calls may do.
 func (r *run) grant(vars map[string]string) tool.Grant {
 	e, s := r.env, r.env.options.Settings
+	r.kept = e.keep(r.script.Spills, r.secrets)
 	return tool.Grant{
 		Tools: e.tools, MaxCalls: s.MaxToolCalls, Trace: r.script.Trace,
-		Env: e.toolEnv(r.tools, vars, r.dir, r.script.Spills),
+		Env: e.toolEnv(r.tools, vars, r.dir, r.kept),
 		OnCall: func(id int64, name, preview string) {
 			r.emitter.emit(Event{Type: EventToolCall, ID: id, Tool: name, ArgsPreview: r.secrets.Mask(preview)})
 		},

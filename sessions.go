@@ -67,7 +67,7 @@ func (s *Sessions) Run(ctx context.Context, name string, o Options, script Scrip
 	}
 	r.emitter.emit(Event{Type: EventStart})
 	result := r.conclude(o, s.cell(ctx, name, o, r, reset))
-	s.remember(name, result.StdoutSpillPath)
+	s.remember(name, append(r.kept.written(), result.StdoutSpillPath)...)
 	r.emitter.result(result)
 	return result
 }
@@ -82,7 +82,7 @@ func (s *Sessions) cell(ctx context.Context, name string, o Options, r *run, res
 	if r.script.Stdin != nil {
 		return usageError{errStdin}
 	}
-	t, err := s.tools.get(o.Tools, o.Settings.Tools)
+	t, err := s.tools.get(o)
 	if err != nil {
 		return err
 	}
@@ -140,12 +140,18 @@ func (s *Sessions) enter(name string, o Options) (x *session, by *running, err e
 	return x, by, nil
 }
 
-// remember has later cells of a session read a file with the full text of an output.
-func (s *Sessions) remember(name, spill string) {
+// remember has later cells of a session read files with full texts; "" is none.
+func (s *Sessions) remember(name string, spills ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if x := s.byName[name]; x != nil && spill != "" {
-		x.spills = append(x.spills, spill)
+	x := s.byName[name]
+	if x == nil {
+		return
+	}
+	for _, spill := range spills {
+		if spill != "" && !slices.Contains(x.spills, spill) {
+			x.spills = append(x.spills, spill)
+		}
 	}
 }
 

@@ -8,12 +8,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/config"
 	"github.com/hermes-exec/hermes-exec/internal/environ"
+	"github.com/hermes-exec/hermes-exec/internal/output"
+	"github.com/hermes-exec/hermes-exec/internal/web"
 	"github.com/hermes-exec/hermes-exec/tool"
 )
 
@@ -122,10 +123,19 @@ func (e *Env) environFrom(base map[string]string, staging string, rpc map[string
 	return environ.Build(base, o)
 }
 
+// keep is what tools may read on the host, and where they may put what is too long.
+func (e *Env) keep(named []string, secrets *output.Secrets) *kept {
+	return &kept{cache: e.cache, limit: e.options.Settings.MaxSpill, secrets: secrets, named: named}
+}
+
 // toolEnv is where tool calls act.
-func (e *Env) toolEnv(b backend.Backend, vars map[string]string, dir string, spills []string) *tool.Env {
-	return &tool.Env{
+func (e *Env) toolEnv(b backend.Backend, vars map[string]string, dir string, k *kept) *tool.Env {
+	t := &tool.Env{
 		Backend: b, Dir: dir, Environ: vars, Grace: e.options.Settings.KillGrace, Files: e.files,
-		Spills: func(path string) bool { return slices.Contains(spills, path) },
+		Spills: k.has, Pages: &web.Cache{},
 	}
+	if k.cache != nil {
+		t.Keep = k.store
+	}
+	return t
 }

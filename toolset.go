@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hermes-exec/hermes-exec/config"
 	"github.com/hermes-exec/hermes-exec/stubgen"
 	"github.com/hermes-exec/hermes-exec/tool"
 )
@@ -13,20 +14,22 @@ import (
 type toolset struct {
 	own     []tool.Tool // the embedding program's
 	names   []string    // those that were to be enabled; nil: all
+	web     config.Web
 	tools   *tool.Registry
 	others  []string // the names of those that are not enabled
 	stub    []byte   // hermes_tools.py
 	unknown []string // warnings of names that had no effect
 }
 
-// newToolset chooses from the seven and own, and writes the module.
-func newToolset(own []tool.Tool, names []string) (*toolset, error) {
-	offered := append(tool.Seven(), own...)
+// newToolset chooses from the seven and the caller's own, and writes the module.
+func newToolset(o Options) (*toolset, error) {
+	own, names := o.Tools, o.Settings.Tools
+	offered := append(tool.Builtin(o.Settings.Web), own...)
 	all, _, err := tool.NewRegistry(offered, nil)
 	if err != nil {
 		return nil, usageError{err}
 	}
-	t := &toolset{own: slices.Clone(own), names: slices.Clone(names)}
+	t := &toolset{own: slices.Clone(own), names: slices.Clone(names), web: o.Settings.Web}
 	if t.tools, t.unknown, err = tool.NewRegistry(offered, names); err != nil {
 		return nil, usageError{err}
 	}
@@ -40,8 +43,9 @@ func newToolset(own []tool.Tool, names []string) (*toolset, error) {
 }
 
 // is tells whether t is what newToolset would make.
-func (t *toolset) is(own []tool.Tool, names []string) bool {
-	return (names == nil) == (t.names == nil) && slices.Equal(names, t.names) && slices.EqualFunc(own, t.own, sameTool)
+func (t *toolset) is(o Options) bool {
+	own, names := o.Tools, o.Settings.Tools
+	return t.web == o.Settings.Web && (names == nil) == (t.names == nil) && slices.Equal(names, t.names) && slices.EqualFunc(own, t.own, sameTool)
 }
 
 // sameTool compares tools that can be compared.
@@ -56,14 +60,14 @@ type toolsets struct {
 	last *toolset
 }
 
-func (c *toolsets) get(own []tool.Tool, names []string) (*toolset, error) {
+func (c *toolsets) get(o Options) (*toolset, error) {
 	c.mu.Lock()
 	last := c.last
 	c.mu.Unlock()
-	if last != nil && last.is(own, names) {
+	if last != nil && last.is(o) {
 		return last, nil
 	}
-	t, err := newToolset(own, names)
+	t, err := newToolset(o)
 	if err == nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -1,15 +1,20 @@
 package tool
 
-// Seven returns the built-in tools in alphabetical order: patch, read_file, search_files, terminal,
-// web_extract, web_search and write_file.
-func Seven() []Tool {
+import "github.com/hermes-exec/hermes-exec/config"
+
+// Seven returns the built-in tools of a program that was told nothing, see Builtin.
+func Seven() []Tool { return Builtin(config.Web{}) }
+
+// Builtin returns the built-in tools in alphabetical order: patch, read_file, search_files, terminal,
+// web_extract, web_search and write_file. Those of the web have these settings.
+func Builtin(web config.Web) []Tool {
 	return []Tool{
 		patchTool{},
 		readTool{},
 		searchTool{},
 		terminalTool{},
-		webExtractTool{},
-		webSearchTool{},
+		webExtractTool{web},
+		webSearchTool{web},
 		writeTool{},
 	}
 }

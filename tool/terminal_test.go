@@ -188,9 +188,3 @@ func TestTerminalWithoutBash(t *testing.T) {
 		t.Errorf("%v", o)
 	}
 }
-
-func TestWebIsNotConfigured(t *testing.T) {
-	w := &world{t: t, env: &Env{}}
-	w.fails("web_search", object{"query": "x"}, "web_search is not configured: set web.searxng_url")
-	w.fails("web_extract", object{"urls": "http://localhost"}, "web_extract is not configured: ")
-}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/web"
 )
 
 // Tool is one function.
@@ -47,6 +48,13 @@ type Env struct {
 
 	// Spills are the host files that read_file and search_files serve from the host, by exact path.
 	Spills func(path string) bool
+
+	// Keep stores a text too long for a result as a file on the host that Spills serves from then on;
+	// cut says that the file ends early. Nil: there is no place for one.
+	Keep func(text string) (path string, cut bool, err error)
+
+	// Pages are those that the run has fetched; nil keeps none.
+	Pages *web.Cache
 }
 
 // Spec is the single source for stubs, schema and docs.

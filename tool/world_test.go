@@ -16,6 +16,7 @@ import (
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/backend/backendtest"
 	"github.com/hermes-exec/hermes-exec/backend/local"
+	"github.com/hermes-exec/hermes-exec/config"
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
@@ -24,6 +25,7 @@ type world struct {
 	t   *testing.T
 	env *Env
 	dir string
+	web config.Web
 }
 
 // eachWorld runs a test on this machine as local has it, and as docker and ssh have theirs: behind
@@ -74,21 +76,22 @@ type object = map[string]any
 // try calls a tool the way the dispatcher does.
 func (w *world) try(ctx context.Context, name string, args object) (object, error) {
 	w.t.Helper()
-	i := slices.IndexFunc(Seven(), func(t Tool) bool { return t.Spec().Name == name })
+	all := Builtin(w.web)
+	i := slices.IndexFunc(all, func(t Tool) bool { return t.Spec().Name == name })
 	raw, err := json.Marshal(args)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	normal, err := validated(Seven()[i].Spec(), raw)
+	normal, err := validated(all[i].Spec(), raw)
 	if err != nil {
 		return nil, err
 	}
-	if t, ok := Seven()[i].(ArgsChecker); ok {
+	if t, ok := all[i].(ArgsChecker); ok {
 		if err := t.CheckArgs(normal); err != nil {
 			return nil, err
 		}
 	}
-	result, err := Seven()[i].Call(ctx, w.env, normal)
+	result, err := all[i].Call(ctx, w.env, normal)
 	if err != nil {
 		return nil, err
 	}

@@ -141,7 +141,7 @@ func (a *app) loadTools(c *cli.Context) (*config.Loaded, *tool.Registry, error) 
 
 // enabledTools are those that a script gets with these settings.
 func enabledTools(s config.Settings) (registry *tool.Registry, warnings []string, err error) {
-	return tool.NewRegistry(tool.Seven(), s.Tools)
+	return tool.NewRegistry(tool.Builtin(s.Web), s.Tools)
 }
 
 func (a *app) listTools(_ context.Context, c *cli.Context) error {

@@ -120,10 +120,10 @@ def terminal(command: str, timeout: "float | None" = None, workdir: "str | None"
 
 
 def web_extract(urls: "str | list[str]", char_limit: "int | None" = None) -> dict:
-    """Fetch web pages (http and https) as text; HTML becomes Markdown.
+    """Fetch web pages (http and https) as text; HTML becomes Markdown, PDF its text.
 
     urls: The addresses to fetch.
-    char_limit: The most characters to return of each page; None is no limit.
+    char_limit: The most characters to return of each page; None is 50000. Of a longer page come head and tail, and the path of a file for read_file.
 
     Returns {"results": [{"url": str, "title": str, "content": str, "error": str or None}]}.
     A failed call returns a dict with "error" and nothing else.
