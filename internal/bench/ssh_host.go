@@ -96,7 +96,7 @@ func (h *sshHost) configure(lines []string) error {
 	known := fmt.Sprintf("box,[127.0.0.1]:%d %s", h.wire.Port(), ssh.MarshalAuthorizedKey(server.PublicKey()))
 	asked := fmt.Sprintf("Host box\n  HostName 127.0.0.1\n  Port %d\n  User %s\n", h.wire.Port(), me.Username)
 	daemon := append(slices.Clone(lines),
-		"HostKey "+path("host"), "AuthorizedKeysFile "+path("authorized"), "PidFile none", "StrictModes no", "UsePAM no", "LogLevel ERROR",
+		"HostKey "+path("host"), "AuthorizedKeysFile "+path("authorized"), "PidFile none", "StrictModes no", "UsePAM no", "LogLevel FATAL",
 		"SetEnv HOME="+h.there+" TMPDIR="+filepath.Join(h.there, "tmp"), "Subsystem sftp internal-sftp", "")
 	return errors.Join(
 		os.WriteFile(path("authorized"), ssh.MarshalAuthorizedKey(client.PublicKey()), 0o600),
