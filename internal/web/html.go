@@ -12,8 +12,10 @@ import (
 )
 
 const (
-	maxNodes = 200_000 // of a page that is analysed; of a page that has more only the text is taken
-	maxSpans = 10_000  // cells of tables that others stretch over
+	maxNodes = 200_000   // of a page that is analysed; of a page that has more only the text is taken
+	maxSpans = 10_000    // cells of tables that others stretch over
+	maxValue = 8 << 10   // bytes of an attribute
+	maxCost  = 128 << 20 // bytes of text, each as often as the elements around it look at it
 )
 
 // fromHTML makes Markdown of a page.
@@ -42,10 +44,34 @@ func (d document) fromHTML() (Page, error) {
 func parse(text string) *html.Node {
 	// With scripting off the content of noscript is part of the tree: of some pages it is all there is.
 	doc, err := html.ParseWithOptions(strings.NewReader(text), html.ParseOptionEnableScripting(false))
-	if err != nil || nodes(doc) > maxNodes {
+	if err != nil {
+		return nil
+	}
+	var e effort
+	e.add(doc, 0)
+	if e.nodes > maxNodes || e.cost > maxCost {
 		return nil
 	}
 	return doc
+}
+
+// effort is what a page costs. The libraries look at a text once for every element that it stands in,
+// and more often for those that change its lines: a page of a megabyte, nested well, would take minutes.
+type effort struct{ nodes, cost int }
+
+func (e *effort) add(n *html.Node, weight int) {
+	e.nodes++
+	switch {
+	case n.Type == html.TextNode:
+		e.cost += len(n.Data) * weight
+	case n.DataAtom == atom.Table, n.DataAtom == atom.Blockquote, n.DataAtom == atom.Li:
+		weight += 10
+	default:
+		weight++
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		e.add(c, weight)
+	}
 }
 
 // walk calls visit for a node and all below it, until it returns false for one: what is below that is
@@ -59,12 +85,6 @@ func walk(n *html.Node, visit func(*html.Node) bool) {
 		walk(c, visit)
 		c = next
 	}
-}
-
-func nodes(doc *html.Node) int {
-	n := 0
-	walk(doc, func(*html.Node) bool { n++; return true })
-	return n
 }
 
 // find returns the first element of that kind, or nil.
@@ -146,7 +166,9 @@ func tidy(doc *html.Node, base *url.URL) {
 			return false
 		}
 		for i, a := range n.Attr {
-			if a.Key == "href" || a.Key == "src" || a.Key == "cite" {
+			if len(a.Val) > maxValue {
+				n.Attr[i].Val = ""
+			} else if a.Key == "href" || a.Key == "src" || a.Key == "cite" {
 				n.Attr[i].Val = absolute(base, a.Val)
 			}
 		}
