@@ -35,7 +35,7 @@ func TestReplTimeout(t *testing.T) {
 	for onTimeout, lost := range map[string]bool{"kill": true, "interrupt": false} {
 		t.Run(onTimeout, func(t *testing.T) {
 			s := newShell(t)
-			if err := os.WriteFile(s.home+"/config.yaml", []byte("code_execution: {on_timeout: "+onTimeout+", timeout: 1}\n"), 0o600); err != nil {
+			if err := os.WriteFile(s.home+"/config.yaml", []byte("code_execution: {on_timeout: "+onTimeout+", timeout: 5}\n"), 0o600); err != nil { // long enough for a start
 				t.Fatal(err)
 			}
 			cmd := s.command("repl", "--output", "json")
