@@ -40,7 +40,7 @@ func newUser(t *testing.T, vars ...string) *user {
 		if pid := u.server(t); pid != 0 {
 			_ = syscall.Kill(pid, syscall.SIGTERM) // it may be ending
 		}
-		testenv.NoProcesses(t, "HERMES_HOME="+u.home())
+		testenv.NoProcesses(t, u.home()) // its arguments have it, and its environment has not
 		u.gone(t)
 		u.Docker(t, "rmi", u.image)
 		left, _ := os.ReadDir(u.dir + "/tmp")

@@ -40,7 +40,7 @@ func newVisitorAt(t *testing.T, h *testenv.Host) *visitor {
 		if pid := serverOf(t, v.home()); pid != 0 {
 			_ = syscall.Kill(pid, syscall.SIGTERM) // it may be ending
 		}
-		testenv.NoProcesses(t, "HERMES_HOME="+v.home())
+		testenv.NoProcesses(t, v.home()) // its arguments have it, and its environment has not
 		v.gone(t)
 		left, _ := os.ReadDir(v.dir + "/tmp")
 		for _, entry := range left {
