@@ -11,12 +11,12 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// readable finds the article of a page, nil if it has none.
+// readable finds the article of a page, nil if it has none. Nothing is left of the page.
 func readable(doc *html.Node, at *url.URL) (article *html.Node, title string) {
 	p := readability.NewParser()
 	p.KeepClasses = true // those of code name its language
 	p.DisableJSONLD = true
-	a, err := p.ParseDocument(doc, at)
+	a, err := p.ParseAndMutate(doc, at)
 	if err != nil || a.Node == nil {
 		return nil, ""
 	}
@@ -26,12 +26,7 @@ func readable(doc *html.Node, at *url.URL) (article *html.Node, title string) {
 // content chooses what is shown of a page: its article, unless much of the page is missing there. Of
 // a forum the library may take one post, of a page of tables none. The rest of the page is then shown
 // without what stands around it.
-func content(doc, article *html.Node) *html.Node {
-	whole := find(doc, isA(atom.Body))
-	if whole == nil {
-		whole = doc
-	}
-	whole = strip(whole)
+func content(whole, article *html.Node) *html.Node {
 	if article == nil {
 		return whole
 	}
@@ -42,14 +37,18 @@ func content(doc, article *html.Node) *html.Node {
 	return article
 }
 
-// strip removes from a page what stands around its content. What is no content is judged by what the
-// page itself says, so that a page that says nothing loses nothing.
-func strip(body *html.Node) *html.Node {
+// strip returns a copy of a page without what stands around its content. What is no content is judged
+// by what the page itself says, so that a page that says nothing loses nothing.
+func strip(doc *html.Node) *html.Node {
+	body := find(doc, isA(atom.Body))
+	if body == nil {
+		body = doc
+	}
 	whole := body
 	if main := only(body, func(n *html.Node) bool { return n.DataAtom == atom.Main || attr(n, "role") == "main" }); main != nil {
 		whole = main
 	}
-	if all := len(textOf(whole)); all > 0 {
+	if all := letters(whole); all > 0 {
 		kept := clone(whole)
 		walk(kept, func(n *html.Node) bool {
 			if n != kept && n.Type == html.ElementNode && (around(n) || n.DataAtom == atom.Noscript) {
@@ -58,10 +57,11 @@ func strip(body *html.Node) *html.Node {
 			}
 			return true
 		})
-		if len(textOf(kept))*20 >= all {
+		if letters(kept)*20 >= all {
 			return kept
 		}
 	}
+	whole = clone(whole)
 	walk(whole, func(n *html.Node) bool {
 		if n.DataAtom == atom.Noscript { // which would not be shown
 			n.DataAtom, n.Data = atom.Div, "div"
@@ -69,6 +69,18 @@ func strip(body *html.Node) *html.Node {
 		return true
 	})
 	return whole
+}
+
+// letters is how much text there is.
+func letters(n *html.Node) int {
+	count := 0
+	walk(n, func(n *html.Node) bool {
+		if n.Type == html.TextNode {
+			count += len(strings.TrimSpace(n.Data))
+		}
+		return true
+	})
+	return count
 }
 
 // only returns the element that is, if there is one and no other.

@@ -32,11 +32,12 @@ func (d document) fromHTML() (Page, error) {
 	if p.Text, err = frames(doc, base); err != nil || p.Text != "" {
 		return p, err
 	}
+	whole := strip(doc)
 	article, name := readable(doc, d.url)
 	if p.Title == "" {
 		p.Title = name
 	}
-	p.Text, err = markdown(content(doc, article))
+	p.Text, err = markdown(content(whole, article))
 	return p, err
 }
 
