@@ -16,7 +16,7 @@ func (v *visitor) atTerminal(t *testing.T, code string) *testenv.Terminal {
 	t.Helper()
 	script := filepath.Join(v.dir, "job.py")
 	write(t, script, code)
-	return testenv.OnTerminal(t, v.command(t, "--backend", "ssh", "--host", "box", script))
+	return testenv.OnTerminal(t, v.command(t, "--backend", "ssh", "--host", "box", script), testenv.UsualSize())
 }
 
 // The passphrase of a key is asked for on the terminal when the host wants that key, and again if it is wrong.

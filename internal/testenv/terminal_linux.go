@@ -22,8 +22,12 @@ type Terminal struct {
 	seen bytes.Buffer // what it has shown since the last Expect
 }
 
-// OnTerminal starts a program on a new terminal, which is its own. At the end of the test it is dead.
-func OnTerminal(t testing.TB, cmd *exec.Cmd) *Terminal {
+// UsualSize is that of a terminal which knows it.
+func UsualSize() unix.Winsize { return unix.Winsize{Row: 24, Col: 80} }
+
+// OnTerminal starts a program on a new terminal of that size, which is its own. At the end of the test it
+// is dead.
+func OnTerminal(t testing.TB, cmd *exec.Cmd, size unix.Winsize) *Terminal {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -33,6 +37,9 @@ func OnTerminal(t testing.TB, cmd *exec.Cmd) *Terminal {
 	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 	if err == nil {
 		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &size)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +86,7 @@ func (m *Terminal) Expect(text string) (before string) {
 	m.t.Helper()
 	defer func() {
 		if m.t.Failed() {
-			m.t.Logf("the terminal shows %q", m.seen.String())
+			m.t.Logf("the terminal shows %q", m.Shown())
 		}
 	}()
 	Eventually(m.t, "the terminal shows "+text, func() bool {
@@ -101,4 +108,16 @@ func (m *Terminal) Type(keys string) {
 	if _, err := m.master.WriteString(keys); err != nil {
 		m.t.Fatal(err)
 	}
+}
+
+// Shown is what the terminal has shown since the last Expect.
+func (m *Terminal) Shown() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.seen.String()
+}
+
+// Mode is how the terminal is set.
+func (m *Terminal) Mode() (*unix.Termios, error) {
+	return unix.IoctlGetTermios(int(m.master.Fd()), unix.TCGETS)
 }
