@@ -28,7 +28,7 @@ func OpenerOf[Options any, B Backend](
 func ReadQuery(u *url.URL, set func(key string, values []string) error) error {
 	for key, values := range u.Query() {
 		if err := set(key, values); err != nil {
-			return fmt.Errorf("backend URL %s: %s=%s: %w", u, key, values[len(values)-1], err)
+			return fmt.Errorf("backend URL %s: %s=%s: %w", u.Redacted(), key, values[len(values)-1], err)
 		}
 	}
 	return nil
