@@ -25,8 +25,8 @@ func (b *Backend) proveForward(ctx context.Context) {
 	}
 	note := "tool calls come over channels that sshd forwards"
 	if err != nil {
-		b.forward = err.Error()
-		note = "tool calls are relayed by the guest agent, for sockets are not forwarded: " + b.forward
+		b.noForward = err.Error()
+		note = "tool calls are relayed by the guest agent, for sockets are not forwarded: " + b.noForward
 	}
 	b.info.Notes = append(b.info.Notes, note)
 }
@@ -65,7 +65,7 @@ func (l *link) forwarded(ctx context.Context, g *guest.Guest, path string) (*for
 
 // Listen opens a socket there that sshd forwards, where it does, else one that the agent relays.
 func (b *Backend) Listen(ctx context.Context, network, address string) (net.Listener, error) {
-	if network != "unix" || address != "" || b.forward != "" || b.Err() != nil {
+	if network != "unix" || address != "" || b.noForward != "" || b.Err() != nil {
 		return b.Guest.Listen(ctx, network, address)
 	}
 	l, err := b.ready.Swap(nil), error(nil)

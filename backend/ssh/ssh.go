@@ -32,14 +32,14 @@ var _ backend.Backend = (*Backend)(nil)
 // Backend is an opened remote host.
 type Backend struct {
 	*guest.Guest
-	link    *link
-	side    *sideway
-	info    backend.Info
-	forward string                     // why sockets are not forwarded; "" when they are
-	first   *first                     // what was asked for beside the start
-	ready   atomic.Pointer[forwarding] // one that was proved and nobody has asked for yet
-	opened  closing.Set
-	log     *slog.Logger
+	link      *link
+	side      *sideway
+	info      backend.Info
+	noForward string                     // why sockets are not forwarded; "" when they are
+	first     *first                     // what was asked for beside the start
+	ready     atomic.Pointer[forwarding] // one that was proved and nobody has asked for yet
+	opened    closing.Set
+	log       *slog.Logger
 
 	spoolSFTP bool // shares are mirrored over SFTP
 }
