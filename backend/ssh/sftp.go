@@ -44,6 +44,7 @@ func dialSFTP(ctx context.Context, beside *sshclient.Channel) (*sftp.Client, err
 	var client *sftp.Client
 	if err == nil {
 		w := newWire(channel)
+		defer context.AfterFunc(ctx, func() { _ = w.Close() })() // a host that is out of reach ends nothing
 		if client, err = sftp.NewClientPipe(w.out, w, sftp.UseConcurrentWrites(true)); err != nil {
 			_ = w.Close()
 		}
@@ -162,7 +163,7 @@ func (s *sideway) known(ctx context.Context) error {
 func (s *sideway) drop(client *sftp.Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.client == client && client != nil {
+	if s.client == client && client != nil && !s.closed { // Close waits for the work, and closes it too
 		s.client, s.tried = nil, nil
 		s.work.Go(func() { _ = client.Close() })
 	}
