@@ -73,8 +73,9 @@ func (s *forwards) take(channels <-chan ssh.NewChannel) {
 		}
 		s.mu.Lock()
 		f := s.sockets[open.Path]
+		taken := f != nil && f.offer(channel) // with the lock, so that Close finds it in the queue
 		s.mu.Unlock()
-		if f == nil || !f.offer(channel) {
+		if !taken {
 			_ = channel.Reject(ssh.Prohibited, "nobody listens there")
 		}
 	}
