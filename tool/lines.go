@@ -105,6 +105,7 @@ type indented struct{ want, have string }
 // nobody knows what is meant.
 func newFit(before, found []string) (*fit, bool) {
 	f := &fit{end: "\n"}
+	seen := map[indented]bool{} // many lines have few indentations, all of which are compared below
 	for i, line := range before {
 		text, end := cutEnd(found[i])
 		if end != "" {
@@ -115,7 +116,10 @@ func newFit(before, found []string) (*fit, bool) {
 		if rest == "" {
 			continue
 		}
-		f.indents = append(f.indents, indented{want, have})
+		if known := (indented{want, have}); !seen[known] {
+			seen[known] = true
+			f.indents = append(f.indents, known)
+		}
 		if n := strings.Count(have, "\t"); n > 0 && n == len(have) && len(want)%n == 0 && strings.Trim(want, " ") == "" {
 			f.unit = want[:len(want)/n]
 		}
