@@ -118,7 +118,8 @@ func (t webExtractTool) Call(ctx context.Context, env *Env, args json.RawMessage
 	limit := min(a.Limit, repliedText/max(1, len(a.URLs)))
 	rows := make([]row, len(a.URLs))
 	web.NewClient(t.settings.AllowPrivate, env.Pages).Each(ctx, a.URLs, func(i int, p web.Page, err error) {
-		rows[i] = row{URL: a.URLs[i], Title: firstChars(p.Title, titleChars), Content: env.excerpt(p.Text, limit)}
+		// Copies: a part of a text would keep all of it, while other pages come.
+		rows[i] = row{URL: a.URLs[i], Title: strings.Clone(firstChars(p.Title, titleChars)), Content: strings.Clone(env.excerpt(p.Text, limit))}
 		if err != nil {
 			text := err.Error()
 			rows[i].Error = &text
