@@ -131,7 +131,8 @@ type refusal string
 func (r refusal) Error() string { return string(r) }
 
 // call has a helper answer a request. A helper that broke before it answered, for instance because a
-// script ended it, is replaced once, unless it may have done something: all operations but one only look.
+// script ended it, is replaced once, unless it may have done something that cannot be done again: all
+// operations but one can.
 func (f *Files) call(ctx context.Context, r request) (json.RawMessage, error) {
 	line, err := encode(r)
 	if err != nil {
