@@ -3,6 +3,7 @@ package hermes
 import (
 	"archive/tar"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -143,13 +144,17 @@ func (r *run) unpack(root *os.Root, archive *tar.Reader) error {
 // sniffed is how many bytes tell of what kind a file is, as http.DetectContentType has it.
 const sniffed = 512
 
+// partPrefix begins the name of a file that is not complete.
+const partPrefix = ".hermes_part_"
+
 // writeArtifact writes a file, whole or not at all, and tells its kind.
 func writeArtifact(root *os.Root, name string, data io.Reader) (mediaType string, err error) {
 	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return "", err
 	}
-	temp := name + ".part"
-	f, err := root.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o666)
+	// A name of our own: another artifact, or a file of the caller's, may have the one that lies at hand.
+	temp := filepath.Join(filepath.Dir(name), partPrefix+rand.Text())
+	f, err := root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return "", err
 	}

@@ -3,6 +3,7 @@ package hermes
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -72,7 +73,7 @@ func TestUnpackRefuses(t *testing.T) {
 			if err != nil || len(entries) != 1 {
 				t.Errorf("%v, %v", entries, err)
 			}
-			if left, _ := filepath.Glob(dir + "/*.part"); left != nil {
+			if left, _ := filepath.Glob(dir + "/" + partPrefix + "*"); left != nil {
 				t.Errorf("left: %v", left)
 			}
 		})
@@ -88,5 +89,28 @@ func TestUnpackRefuses(t *testing.T) {
 	testenv.CloseAfter(t, root)
 	if err := (&run{}).unpack(root, archiveOf(t, many...)); err == nil || !strings.Contains(err.Error(), "more than it should") {
 		t.Error(err)
+	}
+}
+
+// A file does not take the place of another one while it comes.
+func TestUnpackKeepsOthers(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testenv.CloseAfter(t, root)
+	long := strings.Repeat("n", 250)
+	heads := []tar.Header{}
+	for _, name := range []string{"a.part", "a", long} {
+		heads = append(heads, tar.Header{Typeflag: tar.TypeReg, Name: name, Size: 1, Format: tar.FormatPAX})
+	}
+	if err := (&run{script: Script{Artifacts: dir}}).unpack(root, archiveOf(t, heads...)); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error(err)
+	}
+	for _, name := range []string{"a.part", "a", long} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
 	}
 }
