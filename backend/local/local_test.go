@@ -70,6 +70,7 @@ func TestHostKilled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			testenv.Heard(t, test.sig)
 			mark := "hx" + rand.Text()
 			victim := exec.Command(os.Args[0])
 			victim.Env = append(os.Environ(), victimName+"="+mark)

@@ -219,6 +219,7 @@ func TestReplEndedBySignal(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		for _, kind := range []string{"xterm", "dumb"} {
 			t.Run(fmt.Sprintf("%v/%s", sig, kind), func(t *testing.T) {
+				testenv.Heard(t, sig)
 				s := newShell(t)
 				m := onTerminal(t, s.command("repl"), kind, testenv.UsualSize())
 				m.Expect(">>> ")
@@ -229,6 +230,7 @@ func TestReplEndedBySignal(t *testing.T) {
 			})
 		}
 		t.Run(fmt.Sprintf("%v/in a cell", sig), func(t *testing.T) {
+			testenv.Heard(t, sig)
 			s := newShell(t)
 			m := onTerminal(t, s.command("repl"), "xterm", testenv.UsualSize())
 			m.Expect(">>> ")
