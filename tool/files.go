@@ -107,8 +107,11 @@ type request struct {
 
 	New bool `json:"new"` // prepare: the file need not be there
 
-	Moves   [][2]string `json:"moves,omitempty"`   // rearrange: from, to
-	Removes []string    `json:"removes,omitempty"` // rearrange
+	Moves   [][2]place `json:"moves,omitempty"`   // rearrange: from, to
+	Removes []place    `json:"removes,omitempty"` // rearrange
+	ID      string     `json:"id,omitempty"`      // rearrange: it tells its files from those of others
+	Missing bool       `json:"missing,omitempty"` // rearrange: what is to be removed need not be there
+	Again   bool       `json:"again,omitempty"`   // the answer was lost: all of it may be done, or a part
 
 	Content *string `json:"content,omitempty"` // write
 
@@ -125,14 +128,25 @@ type request struct {
 	admit admission // of the answer
 }
 
+// place is a file as a helper finds it and as the caller calls it.
+type place struct {
+	Path string `json:"path"`
+	Name string `json:"name"`
+}
+
+// lostError is why an answer did not come: what was asked for may be done, or not.
+type lostError struct{ error }
+
+func (e lostError) Unwrap() error { return e.error }
+
 // refusal is what a helper said about a request, as opposed to what broke the helper.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
 // call has a helper answer a request. A helper that broke before it answered, for instance because a
-// script ended it, is replaced once, unless it may have done something that cannot be done again: all
-// operations but one can.
+// script ended it, is replaced once: all operations can be done again. An answer that stays out is a
+// lostError.
 func (f *Files) call(ctx context.Context, r request) (json.RawMessage, error) {
 	line, err := encode(r)
 	if err != nil {
@@ -146,10 +160,10 @@ func (f *Files) call(ctx context.Context, r request) (json.RawMessage, error) {
 	}
 	defer func() { <-slot }()
 	result, err := f.try(limited, line, r.admit)
-	if errors.Is(err, errBroken) && limited.Err() == nil && r.Op != opRearrange {
-		result, err = f.try(limited, line, r.admit)
+	if errors.Is(err, errBroken) && limited.Err() == nil {
+		result, err = f.tryAgain(limited, r, err)
 	}
-	if said := refusal(""); err == nil || errors.As(err, &said) {
+	if refused(err) || err == nil {
 		return result, err
 	}
 	return nil, fmt.Errorf("%s: %w", r.Op, err)
@@ -187,9 +201,33 @@ func (f *Files) try(ctx context.Context, line []byte, admit admission) (json.Raw
 	answer, err := h.ask(ctx, line, admit)
 	f.put(h, err == nil)
 	if err != nil {
-		return nil, err
+		return nil, lostError{err}
 	}
-	return parseAnswer(answer)
+	result, err := parseAnswer(answer)
+	if err != nil && !refused(err) {
+		return nil, lostError{err}
+	}
+	return result, err
+}
+
+// tryAgain is try after a helper broke. If nothing comes of it either, the first answer is still lost.
+func (f *Files) tryAgain(ctx context.Context, r request, broken error) (json.RawMessage, error) {
+	r.Again = true
+	line, err := encode(r)
+	if err != nil {
+		return nil, lostError{errors.Join(broken, err)}
+	}
+	result, err := f.try(ctx, line, r.admit)
+	if err != nil && !refused(err) {
+		return nil, lostError{err}
+	}
+	return result, err
+}
+
+// refused tells whether a helper has answered, with an error.
+func refused(err error) bool {
+	said := refusal("")
+	return errors.As(err, &said)
 }
 
 // get takes an idle helper or starts one.

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -164,31 +165,51 @@ func (d *edit) patch(e *edits) (err error) {
 
 // commit writes. Texts come first, for they need room on the disk; moves and removals go all at once.
 func (e *edits) commit(ctx context.Context) error {
-	last := request{Op: opRearrange, admit: e.env.admit}
+	var last request
 	for _, d := range e.list {
 		var err error
 		switch {
 		case d.kind == v4aAdd:
 			err = e.make(ctx, d)
 		case d.kind == v4aDelete:
-			last.Removes = append(last.Removes, d.request.Path)
+			last.Removes = append(last.Removes, place{d.request.Path, d.request.Name})
 		case len(d.hunks) > 0:
 			err = e.write(ctx, d)
 		}
 		if err == nil && d.to != "" {
-			last.Moves = append(last.Moves, [2]string{d.request.Path, d.there.Path})
+			last.Moves = append(last.Moves, [2]place{{d.request.Path, d.request.Name}, {d.there.Path, d.target.Name}})
 			d.target.Op, d.target.New = "prepare", true // which makes the directories
 			_, err = e.env.Files.look(ctx, d.target)
 		}
 		if err != nil {
 			return err
 		}
-		last.Name, last.Dir = d.request.Name, d.request.Dir
 	}
 	if len(last.Moves)+len(last.Removes) == 0 {
 		return nil
 	}
-	_, err := e.env.Files.call(ctx, last)
+	return e.last(ctx, last)
+}
+
+// last moves and removes. Once it has begun the end of the call does not stop it: a text must not be put
+// back where its file may be no more.
+func (e *edits) last(ctx context.Context, r request) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWait)
+	defer cancel()
+	err := e.rearrange(ctx, r)
+	if lost := (lostError{}); errors.As(err, &lost) {
+		e.undo = nil
+		return fmt.Errorf("the texts are written, but whether files were moved and removed is not known: %w", err)
+	}
+	return err
+}
+
+func (e *edits) rearrange(ctx context.Context, r request) error {
+	r.Op, r.ID, r.admit = opRearrange, rand.Text(), e.env.admit
+	_, err := e.env.Files.call(ctx, r)
 	return err
 }
 
@@ -201,18 +222,9 @@ func (e *edits) make(ctx context.Context, d *edit) error {
 		return err
 	}
 	e.undo = append(e.undo, func(ctx context.Context) error {
-		_, err := e.env.Files.call(ctx, request{Op: opRearrange, Name: r.Name, Dir: r.Dir, Removes: []string{file.Path}, admit: e.env.admit})
-		if isMissing(err) {
-			return nil // it was not made
-		}
-		return err
+		return e.rearrange(ctx, request{Removes: []place{{file.Path, r.Name}}, Missing: true}) // it may not have been made
 	})
 	return e.env.put(ctx, r, file, strings.NewReader(d.content))
-}
-
-// isMissing tells whether a helper found no file.
-func isMissing(err error) bool {
-	return err != nil && strings.HasSuffix(err.Error(), "no such file or directory")
 }
 
 // write replaces the text of a file.

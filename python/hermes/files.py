@@ -311,27 +311,53 @@ def vacant(request: Row) -> Row:
 
 
 def rearrange(request: Row) -> Row:
-    """Move and remove files: all of them or none."""
+    """Move and remove files: all of them or none. Asked again, it goes on where it was cut off."""
+    again = request.get("again", False)
     done = []  # type: List[Tuple[str, str]]
     removed = []  # type: List[str]
     try:
-        for path in request.get("removes", ()):
-            aside = os.path.join(os.path.dirname(path), ".hermes_removed_" + os.urandom(6).hex())
-            os.rename(path, aside)
-            done.append((aside, path))
+        for i, file in enumerate(request.get("removes", ())):
+            request["name"] = file["name"]
+            aside = os.path.join(os.path.dirname(file["path"]), ".hermes_removed_%s_%d" % (request["id"], i))
+            if not (again and os.path.lexists(aside)):
+                try:
+                    os.rename(file["path"], aside)
+                except FileNotFoundError:
+                    if again or request.get("missing"):
+                        continue
+                    raise
+            done.append((aside, file["path"]))
             removed.append(aside)
         for source, target in request.get("moves", ()):
-            if os.path.lexists(target):
-                raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
-            os.rename(source, target)
-            done.append((target, source))
-    except OSError:
-        for now, before in reversed(done):
-            os.rename(now, before)
-        raise
+            if not (again and _moved(source["path"], target["path"])):
+                request["name"] = (target if os.path.lexists(source["path"]) else source)["name"]
+                if os.path.lexists(target["path"]):
+                    raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
+                os.rename(source["path"], target["path"])
+            done.append((target["path"], source["path"]))
+    except OSError as err:
+        raise OSError(err.errno, reason(err) + _put_back(done)) from None
     for aside in removed:
-        os.unlink(aside)
+        try:
+            os.unlink(aside)
+        except OSError:
+            pass  # all is done: what is left over does no harm
     return {}
+
+
+def _moved(source: str, target: str) -> bool:
+    return os.path.lexists(target) and not os.path.lexists(source)
+
+
+def _put_back(done: List[Tuple[str, str]]) -> str:
+    """Undo moves, as far as that goes, and tell what is left."""
+    left = ""
+    for now, before in reversed(done):
+        try:
+            os.rename(now, before)
+        except OSError as err:
+            left += "; and %s could not be put back, it is %s now: %s" % (clip(before), clip(now), reason(err))
+    return left
 
 
 def _writable(path: str, name: str) -> None:

@@ -1,5 +1,6 @@
 """Tests of the file helper: read_file, search_files, and the checks before a write."""
 
+import errno
 import json
 import os
 import random
@@ -212,6 +213,105 @@ class PrepareTest(Tree):
         for name, text in cases:
             with self.subTest(name=name):
                 self.assertIn(text, self.refused(self.prepare, name))
+
+
+class RearrangeTest(Tree):
+    def setUp(self):
+        super().setUp()
+        self.put_all()
+
+    def put_all(self):
+        for name in ("a", "b", "c", "d"):
+            self.put(name, name)
+
+    def rearrange(self, moves=(), removes=(), **more):
+        def place(name):
+            return {"path": self.path(name), "name": "called " + name}
+
+        request = {"op": "rearrange", "name": "", "id": "ID", "moves": [[place(a), place(b)] for a, b in moves]}
+        return files.handle(dict(request, removes=[place(name) for name in removes], **more))
+
+    def there(self):
+        found = {}
+        for name in os.listdir(self.dir):
+            with open(self.path(name)) as file:
+                found[name] = file.read()
+        return found
+
+    def failing(self, name, fails):
+        """Let a function of os fail for some arguments."""
+        real = getattr(os, name)
+
+        def call(*args):
+            if fails(*map(os.path.basename, args)):
+                raise PermissionError(errno.EPERM, "Not today")
+            return real(*args)
+
+        self.addCleanup(setattr, os, name, real)
+        setattr(os, name, call)
+
+    def test_all(self):
+        self.assertEqual(self.rearrange([("a", "x"), ("b", "y")], ["c", "d"]), {})
+        self.assertEqual(self.there(), {"x": "a", "y": "b"})
+
+    def test_none_and_the_error_names_the_file(self):
+        before = self.there()
+        for moves, removes, want in (
+            ([("a", "x"), ("b", "d")], ["c"], "called d: file exists"),
+            ([("a", "x"), ("none", "y")], ["c"], "called none: no such file or directory"),
+            ([("a", "x"), ("b", "none/y")], ["c"], "called none/y: no such file or directory"),
+            ([("a", "x")], ["c", "none"], "called none: no such file or directory"),
+        ):
+            with self.subTest(want=want):
+                self.assertEqual(self.refused(self.rearrange, moves, removes).lower(), want)
+                self.assertEqual(self.there(), before)
+
+    def test_missing(self):
+        self.rearrange(removes=["none", "c"], missing=True)
+        self.assertEqual(sorted(self.there()), ["a", "b", "d"])
+
+    def test_what_is_left_over_is_no_error(self):
+        self.failing("unlink", lambda name: True)
+        self.rearrange([("a", "x")], ["c", "d"])
+        self.assertEqual(sorted(self.there()), [".hermes_removed_ID_0", ".hermes_removed_ID_1", "b", "x"])
+
+    def test_the_first_error_is_told_and_the_rest_is_put_back(self):
+        self.failing("rename", lambda source, target: target == "b")
+        said = self.refused(self.rearrange, [("a", "x"), ("b", "y"), ("c", "d")])
+        self.assertTrue(said.startswith("called d: "), said)
+        self.assertIn("exists; and %s could not be put back, it is %s now: not today" % (self.path("b"), self.path("y")), said)
+        self.assertEqual(self.there(), {"a": "a", "y": "b", "c": "c", "d": "d"})
+
+    def test_again(self):  # wherever it was cut off
+        class Cut(BaseException):
+            pass
+
+        for steps in range(6):
+            with self.subTest(steps=steps):
+                for name in os.listdir(self.dir):
+                    os.remove(self.path(name))
+                self.put_all()
+                left, real = [steps], (os.rename, os.unlink)
+
+                def counted(call):
+                    def step(*args):
+                        if not left[0]:
+                            raise Cut
+                        left[0] -= 1
+                        return call(*args)
+
+                    return step
+
+                os.rename, os.unlink = map(counted, real)
+                try:
+                    with self.assertRaises(Cut):
+                        self.rearrange([("a", "x"), ("b", "y")], ["c", "d"])
+                finally:
+                    os.rename, os.unlink = real
+                self.rearrange([("a", "x"), ("b", "y")], ["c", "d"], again=True)
+                self.assertEqual(self.there(), {"x": "a", "y": "b"})
+        self.rearrange([("x", "z")], again=True)
+        self.assertEqual(self.there(), {"z": "a", "y": "b"})
 
 
 class SearchTest(Tree):

@@ -74,7 +74,7 @@ try:
     handle("prepare", "a", new=False)
 except OSError as e:
     print(type(e).__name__)
-handle("rearrange", "x", moves=[["a", "c"]], removes=[])
+handle("rearrange", "x", moves=[[{"path": "a", "name": "a"}, {"path": "c", "name": "c"}]], removes=[])
 print(sorted(os.listdir(".")))
 """
         self.assertEqual(self.run_there(code), "PermissionError\n['c', 'sub']\n")
