@@ -57,15 +57,20 @@ func (w *writer) run(content []byte, resources dict, depth int) {
 	}
 }
 
-// skipImage passes over the bytes of a picture within the stream.
+// skipImage passes over the bytes of a picture within the stream. It looks at each once.
 func skipImage(l *lexer) {
-	for _, end := range []string{"\nEI", " EI", "\rEI"} {
-		if i := bytes.Index(l.data[l.pos:], []byte(end)); i >= 0 {
-			l.pos += i + len(end)
+	end := []byte("EI")
+	for {
+		i := bytes.Index(l.data[l.pos:], end)
+		if i < 0 {
+			l.pos = len(l.data)
+			return
+		}
+		l.pos += i + len(end)
+		if before := l.pos - len(end) - 1; before >= 0 && bytes.IndexByte([]byte("\n \r"), l.data[before]) >= 0 {
 			return
 		}
 	}
-	l.pos = len(l.data)
 }
 
 // form runs a stream that pages share.
@@ -161,7 +166,8 @@ func (w *writer) show(list array) {
 			if w.font == nil {
 				w.font = w.readFont(nil)
 			}
-			s, width := w.font.decode(v)
+			s, width := w.font.decode(v, maxText-w.out.Len())
+			w.spend(len(s)) // a code may mean much
 			w.gap(s, math.Abs(em))
 			w.out.WriteString(s)
 			w.x += width / 1000 * em

@@ -17,9 +17,10 @@ const budget = 48 << 20
 
 // What costs more than to look at a byte.
 const (
-	readCost = 6
-	mapCost  = 8
-	opCost   = 16
+	readCost   = 6
+	mapCost    = 8
+	opCost     = 16
+	filterCost = 1 << 10 // to make one
 )
 
 // file is a document. Its table of objects is not read: what it says may be anything. The objects are
@@ -31,6 +32,7 @@ type file struct {
 	packed  map[ref]any    // those that lie in streams
 	left    int            // of the budget
 	depth   int            // of objects that are read for the sake of others
+	long    bool           // a page has more text than there may be
 	trailer dict
 }
 
@@ -156,7 +158,9 @@ func (f *file) object(n ref) object {
 	l := lexer{data: f.data, pos: at, refs: true}
 	o := object{value: f.read(&l)}
 	if d, ok := o.value.(dict); ok {
-		l.skipSpace()
+		end := l.pos
+		l.skipSpace() // over a comment, in which there may be other objects
+		f.spend(readCost * (l.pos - end))
 		if bytes.HasPrefix(f.data[l.pos:], []byte("stream")) {
 			o.raw = f.stream(l.pos+len("stream"), d)
 		}
@@ -252,6 +256,10 @@ func (f *file) decode(o object) []byte {
 		return nil
 	}
 	data := o.raw
+	// Streams are decoded as often as they are referred to, and what comes out may be nothing.
+	if !f.spend(len(data) + filterCost*len(filters)) {
+		return nil
+	}
 	for _, filter := range filters {
 		n, _ := f.resolve(filter).(name)
 		data = f.filter(n, data)

@@ -27,15 +27,24 @@ func (f *file) readFont(d dict) *font {
 		}
 	} else {
 		start, _ := f.resolve(d["FirstChar"]).(float64)
-		for i, w := range f.array(d["Widths"]) {
-			if n, ok := f.resolve(w).(float64); ok && i < 256 && f.spend(mapCost) {
-				ft.widths[int(start)+i] = n
-			}
-		}
+		list := f.array(d["Widths"])
+		f.listed(ft, int(start), list[:min(len(list), 256)])
 		f.encoding(ft, f.resolve(d["Encoding"]))
 	}
 	f.toUnicode(ft, f.content(d["ToUnicode"]))
 	return ft
+}
+
+// listed reads widths of codes that follow each other.
+func (f *file) listed(ft *font, start int, list array) {
+	for i, v := range list {
+		if !f.spend(mapCost) {
+			return
+		}
+		if n, ok := f.resolve(v).(float64); ok {
+			ft.widths[start+i] = n
+		}
+	}
 }
 
 // wideWidths reads the widths of a font with two bytes a character.
@@ -48,11 +57,7 @@ func (f *file) wideWidths(ft *font, d dict) {
 	for i := 0; i+1 < len(w) && f.spend(mapCost); {
 		start, _ := f.resolve(w[i]).(float64)
 		if list, ok := f.resolve(w[i+1]).(array); ok {
-			for k, v := range list {
-				if n, ok := f.resolve(v).(float64); ok && f.spend(mapCost) {
-					ft.widths[int(start)+k] = n
-				}
-			}
+			f.listed(ft, int(start), list)
 			i += 2
 			continue
 		}
@@ -94,8 +99,14 @@ func (f *file) encoding(ft *font, v any) {
 	}
 }
 
+// maxGlyph is how long the name of a glyph may be, in bytes, as the format has it.
+const maxGlyph = 127
+
 // glyph is the text of a glyph's name, "" if that is not known.
 func glyph(n string) string {
+	if len(n) > maxGlyph {
+		return ""
+	}
 	n, _, _ = strings.Cut(n, ".")
 	if len([]rune(n)) == 1 {
 		return n
@@ -139,18 +150,32 @@ func (f *file) toUnicode(ft *font, cmap []byte) {
 			if s, ok := last(args); ok {
 				ft.wide = len(s) > 1
 			}
+			args = nil
 		case keyword("endbfchar"):
-			for i := 0; i+1 < len(args); i += 2 {
-				ft.unicode[code(args[i])] = utf16Text(args[i+1])
+			for i := 0; i+1 < len(args) && f.spend(mapCost); i += 2 {
+				ft.unicode[code(args[i])] = f.meaning(args[i+1])
 			}
+			args = nil // it may be said again that they end
 		case keyword("endbfrange"):
 			for i := 0; i+2 < len(args); i += 3 {
 				f.mapRange(ft, code(args[i]), code(args[i+1]), args[i+2])
 			}
+			args = nil
 		default:
 			args = append(args, v)
 		}
 	}
+}
+
+// maxMeaning is what a code may mean, in bytes of UTF-16, as the format has it.
+const maxMeaning = 512
+
+// meaning is the text that a map has for a code.
+func (f *file) meaning(v any) string {
+	s, _ := v.(text)
+	s = s[:min(len(s), maxMeaning)]
+	f.spend(len(s))
+	return utf16Text(s)
 }
 
 func last(a array) (text, bool) {
@@ -164,11 +189,11 @@ func last(a array) (text, bool) {
 // mapRange maps codes that follow each other.
 func (f *file) mapRange(ft *font, from, to int, v any) {
 	list, isList := v.(array)
-	start := []rune(utf16Text(v))
-	for c := from; c <= to && c-from <= 0xffff && f.spend(mapCost); c++ {
+	start := []rune(f.meaning(v))
+	for c := from; c <= to && c-from <= 0xffff && f.spend(mapCost+len(start)); c++ {
 		switch {
 		case isList && c-from < len(list):
-			ft.unicode[c] = utf16Text(list[c-from])
+			ft.unicode[c] = f.meaning(list[c-from])
 		case !isList && len(start) > 0:
 			end := len(start) - 1
 			ft.unicode[c] = string(start[:end]) + string(start[end]+rune(c-from))
@@ -195,15 +220,16 @@ func utf16Text(v any) string {
 	return string(utf16.Decode(units))
 }
 
-// decode returns the text of a string and its width, in thousandths of the size.
-func (ft *font) decode(s text) (string, float64) {
+// decode returns the text of a string, as far as there is room for it, and its width in thousandths of the
+// size.
+func (ft *font) decode(s text, room int) (string, float64) {
 	var b strings.Builder
 	width := 0.0
 	step := 1
 	if ft.wide {
 		step = 2
 	}
-	for i := 0; i+step <= len(s); i += step {
+	for i := 0; i+step <= len(s) && b.Len() <= room; i += step {
 		c := code(s[i : i+step])
 		if w, ok := ft.widths[c]; ok {
 			width += w

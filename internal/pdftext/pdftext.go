@@ -9,6 +9,7 @@ package pdftext
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"unicode"
 )
@@ -17,6 +18,9 @@ const (
 	maxPages = 5000
 	maxText  = 16 << 20 // bytes of the text
 )
+
+// errExhausted is that the budget was not enough: what was not read would be missing silently.
+var errExhausted = errors.New("the PDF is too large to be read")
 
 // Document is what there is to read.
 type Document struct{ Title, Text string }
@@ -33,12 +37,20 @@ func extract(data []byte, budget int) (Document, error) {
 		return Document{}, errors.New("the PDF is encrypted")
 	}
 	pages := f.pages()
-	if len(pages) == 0 {
+	switch {
+	case f.left <= 0:
+		return Document{}, errExhausted
+	case len(pages) == 0:
 		return Document{}, errors.New("the PDF is damaged: it has no pages")
+	case len(pages) > maxPages:
+		return Document{}, fmt.Errorf("the PDF has more than %d pages", maxPages)
 	}
 	var b strings.Builder
 	fonts := map[any]*font{}
 	for _, p := range pages {
+		if f.left <= 0 {
+			break
+		}
 		t := f.pageText(p, fonts)
 		if t == "" {
 			continue
@@ -47,11 +59,14 @@ func extract(data []byte, budget int) (Document, error) {
 			b.WriteString("\n\n")
 		}
 		if b.WriteString(t); b.Len() > maxText {
-			return Document{}, errors.New("the text of the PDF is too long")
+			break
 		}
 	}
-	if f.left <= 0 { // what was not read would be missing silently
-		return Document{}, errors.New("the PDF is too large to be read")
+	if f.long || b.Len() > maxText {
+		return Document{}, errors.New("the text of the PDF is too long")
+	}
+	if f.left <= 0 {
+		return Document{}, errExhausted
 	}
 	if b.Len() == 0 {
 		return Document{}, errors.New("the PDF has no text that can be read; its pages may be pictures")
@@ -78,8 +93,8 @@ func (f *file) title() string {
 // page is a page with the resources that it may have from above.
 type page struct{ dict, resources dict }
 
-// pages walks the tree of pages. A document whose tree is lost has its pages in the order of their
-// numbers.
+// pages walks the tree of pages, and stops after one that is too many. A document whose tree is lost has
+// its pages in the order of their numbers.
 func (f *file) pages() []page {
 	w := pageWalk{file: f, seen: map[ref]bool{}}
 	w.node(f.dict(f.trailer["Root"])["Pages"], nil, 0)
@@ -87,7 +102,7 @@ func (f *file) pages() []page {
 		return w.pages
 	}
 	for _, n := range f.numbers() {
-		if d := f.dict(n); d["Type"] == name("Page") && len(w.pages) < maxPages {
+		if d := f.dict(n); d["Type"] == name("Page") && len(w.pages) <= maxPages {
 			w.pages = append(w.pages, page{d, f.dict(d["Resources"])})
 		}
 	}
@@ -101,6 +116,10 @@ type pageWalk struct {
 }
 
 func (w *pageWalk) node(v any, resources dict, depth int) {
+	// What stands here itself, and not as an object, is never seen before: it may lead on to others like it.
+	if !w.spend(mapCost) || depth > maxDepth || len(w.pages) > maxPages {
+		return
+	}
 	if r, ok := v.(ref); ok {
 		if w.seen[r] {
 			return
@@ -108,7 +127,7 @@ func (w *pageWalk) node(v any, resources dict, depth int) {
 		w.seen[r] = true
 	}
 	d := w.dict(v)
-	if d == nil || depth > maxDepth || len(w.pages) >= maxPages {
+	if d == nil {
 		return
 	}
 	if own := w.dict(d["Resources"]); own != nil {
@@ -129,6 +148,9 @@ func (f *file) pageText(p page, fonts map[any]*font) string {
 	var content []byte
 	if parts, ok := f.resolve(p.dict["Contents"]).(array); ok {
 		for _, part := range parts {
+			if !f.spend(mapCost) {
+				break
+			}
 			content = append(append(content, f.content(part)...), '\n')
 		}
 	} else {
@@ -136,5 +158,6 @@ func (f *file) pageText(p page, fonts map[any]*font) string {
 	}
 	w := &writer{file: f, fonts: fonts}
 	w.run(content, p.resources, 0)
+	f.long = f.long || w.out.Len() >= maxText // run stopped there
 	return w.text()
 }
