@@ -74,7 +74,11 @@ def condition(path: str, everything: bool) -> Tuple[bool, str]:
     that the agent holds as long as it lives. Neither may speak against it."""
     mark, held = _read_mark(path), _held(path)
     if mark is None and held is None:
-        if everything and time.time() - os.lstat(path).st_mtime > _UNMARKED_FOR:
+        try:
+            untouched = time.time() - os.lstat(path).st_mtime
+        except OSError:
+            return False, "it is gone"
+        if everything and untouched > _UNMARKED_FOR:
             return True, "it does not say whose it is, and nobody has touched it for a day"
         return False, "it does not say whose it is"
     process = "process %d" % mark[0] if mark else "its agent"

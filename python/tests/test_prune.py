@@ -103,6 +103,9 @@ class PruneTest(unittest.TestCase):
         self.assertEqual(set(self.seen()), {"old", "young", "fifo"})
         self.assertEqual({name for name, (gone, _) in self.seen(True).items() if gone}, {"old"})
 
+    def test_what_goes_meanwhile_is_gone(self):
+        self.assertEqual(prune.condition(self.make("gone") + "x", True), (False, "it is gone"))
+
 
 if __name__ == "__main__":
     unittest.main()
