@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -267,9 +266,10 @@ func frames(doc *html.Node, base *url.URL) (string, error) {
 	if n == nil || n.FirstChild == nil {
 		return b.String(), nil
 	}
-	inner, err := html.Parse(strings.NewReader(n.FirstChild.Data)) // the parser leaves it as it is
-	if err != nil {
-		return "", fmt.Errorf("read what stands for the frames: %w", err)
+	// The parser leaves it as it is, so that nobody has looked yet at what it costs.
+	inner := parse(n.FirstChild.Data)
+	if inner == nil {
+		return b.String() + "\n\n" + plainText(n.FirstChild.Data).Text, nil
 	}
 	tidy(inner, base)
 	text, err := markdown(inner)

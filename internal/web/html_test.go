@@ -40,6 +40,7 @@ func TestHostilePages(t *testing.T) {
 		"formatting": strings.Repeat("<b><i><u><a>", 5_000) + "bottom",
 		"deep text":  strings.Repeat("<div>", 400) + strings.Repeat("word ", 400_000) + "bottom",
 		"quotes":     strings.Repeat("<blockquote>", 400) + strings.Repeat("x<br>", 90_000) + "bottom",
+		"frames":     "<frameset><noframes>" + strings.Repeat("<blockquote>", 400) + strings.Repeat("x<br>", 90_000) + "bottom</noframes></frameset>",
 		"deep cells": strings.Repeat("<table><tr><td>"+strings.Repeat("x ", 2000), 100) + "bottom",
 		"class":      "<div class='" + strings.Repeat("comment-", 100_000) + "'>bottom</div>",
 		"tables":     strings.Repeat("<table><tr><td>", 150) + "bottom",
