@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"strings"
 	"unicode"
 )
@@ -44,16 +45,22 @@ func (t tolerance) keys(lines []string) []string {
 	return keys
 }
 
+// seekSteps is how many places seek looks at between two looks at its ctx.
+const seekSteps = 256
+
 // seek returns where the lines of part follow one another in lines, from a line on; at most limit
-// places. Both are keys.
-func seek(lines, part []string, from, limit int) []int {
+// places. Both are keys. That may take long: it stops when ctx ends, and tells so.
+func seek(ctx context.Context, lines, part []string, from, limit int) ([]int, error) {
 	var places []int
 	for at := from; at+len(part) <= len(lines) && len(places) < limit; at++ {
+		if (at-from)%seekSteps == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if equal(lines[at:at+len(part)], part) {
 			places = append(places, at)
 		}
 	}
-	return places
+	return places, nil
 }
 
 func equal(a, b []string) bool {

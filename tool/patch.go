@@ -16,6 +16,10 @@ import (
 const (
 	maxPatched  = 64 << 20 // bytes of a file that patch takes
 	maxListings = 20       // places that an ambiguity lists
+
+	// Up to here a text is looked at line by line: a line takes far more memory than its end takes in the file.
+	maxByLine = 16 << 20 // bytes
+	maxLines  = 1 << 18
 )
 
 // patchTool replaces text in a file, or applies a patch of several.
@@ -153,7 +157,7 @@ func (a *patchArgs) apply(ctx context.Context, env *Env) (*patchResult, error) {
 	if err != nil {
 		return nil, fileError(r.Name, err)
 	}
-	after, n, note, err := a.replaced(text.body)
+	after, n, note, err := a.replaced(ctx, text.body)
 	if err != nil {
 		return nil, fileError(r.Name, err)
 	}
@@ -181,12 +185,15 @@ func aside(side, name string) string {
 }
 
 // replaced is a text with the replacement made, with how often and in what it is not literal.
-func (a *patchArgs) replaced(text string) (after string, n int, note string, err error) {
+func (a *patchArgs) replaced(ctx context.Context, text string) (after string, n int, note string, err error) {
 	after, n, err = replace(text, *a.OldString, *a.NewString, a.ReplaceAll)
 	if !errors.Is(err, errNotFound) || a.ReplaceAll {
 		return after, n, "", err
 	}
-	c, err := tolerant(text, *a.OldString, *a.NewString)
+	if err := byLine(text); err != nil {
+		return "", 0, "", fmt.Errorf("%w literally, and nothing else is looked for: %w", errNotFound, err)
+	}
+	c, err := tolerant(ctx, text, *a.OldString, *a.NewString)
 	switch {
 	case err != nil:
 		return "", 0, "", err
@@ -194,6 +201,14 @@ func (a *patchArgs) replaced(text string) (after string, n int, note string, err
 		return "", 0, "", fmt.Errorf("%w%s", errNotFound, nearest(text, 0, *a.OldString))
 	}
 	return text[:c.from] + c.with + text[c.to:], 1, c.note, nil
+}
+
+// byLine tells why a text is not looked at line by line.
+func byLine(text string) error {
+	if len(text) > maxByLine || strings.Count(text, "\n") > maxLines {
+		return fmt.Errorf("the file has more than %d MiB or %d lines", maxByLine>>20, maxLines)
+	}
+	return nil
 }
 
 // readWhole returns the content of a file in the environment; name is how its caller calls it. Memory
@@ -247,12 +262,13 @@ func replace(text, before, after string, all bool) (string, int, error) {
 	}
 }
 
-// occurrences returns where s stands in text, overlapping ones too: each could be meant.
+// occurrences returns where s stands in text, overlapping ones too: each could be meant. There may be more
+// than maxListings+1, which are not looked for.
 func occurrences(text, s string) []int {
 	var places []int
 	for from := 0; ; {
 		i := strings.Index(text[from:], s)
-		if i < 0 {
+		if i < 0 || len(places) > maxListings {
 			return places
 		}
 		places = append(places, from+i)
@@ -266,12 +282,16 @@ var errNotFound = errors.New("old_string was not found")
 func ambiguous(text string, places []int) error {
 	var lines []int
 	line, from := 1, 0
-	for _, at := range places[:min(len(places), maxListings+1)] {
+	for _, at := range places {
 		line += strings.Count(text[from:at], "\n")
 		from = at
 		lines = append(lines, line)
 	}
-	return fmt.Errorf("old_string occurs %d times, on %s; add more of what is around it, or set replace_all", len(places), listed(lines))
+	times := strconv.Itoa(len(places))
+	if len(places) > maxListings {
+		times = fmt.Sprintf("more than %d", maxListings)
+	}
+	return fmt.Errorf("old_string occurs %s times, on %s; add more of what is around it, or set replace_all", times, listed(lines))
 }
 
 // listed names lines, which are in order, each once. Beyond maxListings it says that there are more.

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"fmt"
 	"strings"
 )
@@ -15,7 +16,7 @@ type change struct {
 // tolerant finds whole lines that are those of before but for white space, and what belongs there. It
 // does not guess: the lines must be there once, and the indentation of each must be clear. It is nil if
 // they are not there.
-func tolerant(text, before, after string) (*change, error) {
+func tolerant(ctx context.Context, text, before, after string) (*change, error) {
 	wanted := splitLines(before)
 	if strings.TrimSpace(before) == "" {
 		return nil, nil
@@ -25,7 +26,10 @@ func tolerant(text, before, after string) (*change, error) {
 	}
 	lines := splitLines(text)
 	for t := lineEnds; t <= spacing; t++ {
-		places := seek(t.keys(lines), t.keys(wanted), 0, maxListings+1)
+		places, err := seek(ctx, t.keys(lines), t.keys(wanted), 0, maxListings+1)
+		if err != nil {
+			return nil, err
+		}
 		switch len(places) {
 		case 0:
 			continue

@@ -45,7 +45,7 @@ func TestTolerant(t *testing.T) {
 		"less and more is not the same": {"  a()\nif b:\n  c()\n", "a()\nif b:\nc()", "x", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := tolerant(tt.text, tt.before, tt.after)
+			c, err := tolerant(t.Context(), tt.text, tt.before, tt.after)
 			switch {
 			case tt.err != "":
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
@@ -79,7 +79,7 @@ func TestTolerantReplacesNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`([ \t]{0,3}[ab]?[ ]{0,2}[ab]?[ ]?\r?\n){0,8}`).Draw(t, "text")
 		before := rapid.StringMatching(`([ \t]{0,3}[ab]?[ ]{0,2}[ab]?\n){1,3}`).Draw(t, "before")
-		c, err := tolerant(text, before, "x\n  y\n")
+		c, err := tolerant(t.Context(), text, before, "x\n  y\n")
 		if err != nil || c == nil {
 			return
 		}

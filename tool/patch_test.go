@@ -51,7 +51,12 @@ func testPatch(t *testing.T, w *world) {
 			t.Error("a refused patch changed the file")
 		}
 		w.put("a", strings.Repeat("x\n", 100))
-		w.fails("patch", patch("a", "x", "z"), "19, 20 and further down;")
+		w.fails("patch", patch("a", "x", "z"), "occurs more than 20 times, on lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20 and further down;")
+		w.put("a", strings.Repeat("x", 1<<20)) // each of which would be looked at
+		w.fails("patch", patch("a", strings.Repeat("x", 1<<19), "z"), "occurs more than 20 times, on line 1 and further down;")
+		w.put("a", strings.Repeat("x\n", 20))
+		w.fails("patch", patch("a", "x", "z"), "occurs 20 times, on lines 1,")
+		w.put("a", strings.Repeat("x\n", 100))
 		if o := w.ok("patch", patch("a", "x", "xx", object{"replace_all": true})); o["replacements"] != 100.0 {
 			t.Errorf("%v", o)
 		}

@@ -148,15 +148,15 @@ func (e *edits) compute(ctx context.Context, d *edit, diff bool) error {
 	if err != nil {
 		return err
 	}
-	if err := d.patch(e); err != nil {
+	if err := d.patch(ctx, e); err != nil {
 		return fileError(d.request.Name, err)
 	}
 	return nil
 }
 
-func (d *edit) patch(e *edits) (err error) {
+func (d *edit) patch(ctx context.Context, e *edits) (err error) {
 	var notes []string
-	d.after, notes, err = patchText(d.text.body, d.hunks)
+	d.after, notes, err = patchText(ctx, d.text.body, d.hunks)
 	for _, note := range notes {
 		e.notes = append(e.notes, clipPath(d.request.Name)+": "+note)
 	}

@@ -1,6 +1,8 @@
 package tool
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -75,7 +77,7 @@ func TestPatchText(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, notes, err := patchText(tt.text, sections[0].hunks)
+			got, notes, err := patchText(t.Context(), tt.text, sections[0].hunks)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("%q, %v; want %q", got, err, tt.err)
@@ -86,6 +88,66 @@ func TestPatchText(t *testing.T) {
 				t.Errorf("%q, want %q; %s, %v", got, tt.want, note, err)
 			}
 		})
+	}
+}
+
+// A text of very many lines is not taken apart: that takes more memory than was asked for.
+func TestManyLines(t *testing.T) {
+	for _, text := range []string{strings.Repeat("\n", maxLines+1), strings.Repeat("a", maxByLine+1)} {
+		hunks := []hunk{{lines: []hunkLine{{'+', "x"}}}}
+		if _, _, err := patchText(t.Context(), text, hunks); err == nil || !strings.Contains(err.Error(), "the file has more than") {
+			t.Errorf("%v", err)
+		}
+		old, with := "b ", "c"
+		a := patchArgs{OldString: &old, NewString: &with}
+		if _, _, _, err := a.replaced(t.Context(), text); !errors.Is(err, errNotFound) || !strings.Contains(err.Error(), "the file has more than") {
+			t.Errorf("%v", err)
+		}
+		if got := nearest(text, 0, "\n"); got != "" {
+			t.Errorf("%q", got)
+		}
+		if after, n, note, err := a.replaced(t.Context(), text+"b "); err != nil || n != 1 || note != "" || after != text+"c" {
+			t.Errorf("%d, %q, %v", n, note, err)
+		}
+	}
+}
+
+// counted is a context that ends when it has been looked at so many times.
+type counted struct {
+	context.Context //nolint:containedctx // it is one
+	left            int
+}
+
+func (c *counted) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// To look for lines may take long, for each hunk and each tolerance and in each part of a text: all of them see
+// that the call has ended.
+func TestSearchForLinesEnds(t *testing.T) {
+	text := strings.Repeat("a\n", 3*seekSteps)
+	missing := hunk{lines: []hunkLine{{'-', "b"}}}
+	anchor := hunk{anchors: []string{"b"}, lines: missing.lines}
+	first := hunk{anchors: []string{"a"}, lines: []hunkLine{{'+', "x"}}}
+	for name, tt := range map[string]struct {
+		hunks []hunk
+		looks int
+	}{
+		"a tolerance": {[]hunk{missing}, 11},
+		"an anchor":   {[]hunk{anchor}, 11},
+		"a hunk":      {[]hunk{first, first, first}, 2},
+	} {
+		_, _, err := patchText(&counted{t.Context(), tt.looks}, text, tt.hunks)
+		_, _, known := patchText(&counted{t.Context(), tt.looks + 1}, text, tt.hunks)
+		if !errors.Is(err, context.Canceled) || errors.Is(known, context.Canceled) {
+			t.Errorf("%s: %v, %v", name, err, known)
+		}
+	}
+	if _, err := tolerant(&counted{t.Context(), 8}, text, "b", "c"); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -101,7 +163,7 @@ func FuzzV4A(f *testing.F) {
 			return
 		}
 		for _, s := range sections {
-			after, _, err := patchText(text, s.hunks)
+			after, _, err := patchText(t.Context(), text, s.hunks)
 			if err != nil {
 				continue
 			}

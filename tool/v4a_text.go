@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"fmt"
 	"strings"
 )
@@ -16,10 +17,13 @@ type patcher struct {
 }
 
 // patchText applies hunks to a text. Notes say what was not there literally.
-func patchText(text string, hunks []hunk) (after string, notes []string, err error) {
+func patchText(ctx context.Context, text string, hunks []hunk) (after string, notes []string, err error) {
+	if err := byLine(text); err != nil {
+		return "", nil, fmt.Errorf("%w: replace old_string by new_string there", err)
+	}
 	p := &patcher{lines: splitLines(text), keys: map[tolerance][]string{}}
 	for i := range hunks {
-		if err := p.apply(&hunks[i]); err != nil {
+		if err := p.apply(ctx, &hunks[i]); err != nil {
 			return "", nil, fmt.Errorf("the hunk on line %d of the patch: %w", hunks[i].line, err)
 		}
 	}
@@ -43,8 +47,8 @@ func (p *patcher) key(t tolerance) []string {
 }
 
 // apply finds one hunk and replaces it.
-func (p *patcher) apply(h *hunk) error {
-	from, err := p.behind(h.anchors)
+func (p *patcher) apply(ctx context.Context, h *hunk) error {
+	from, err := p.behind(ctx, h.anchors)
 	if err != nil {
 		return err
 	}
@@ -52,7 +56,7 @@ func (p *patcher) apply(h *hunk) error {
 	at, t := from, exactly
 	switch {
 	case len(before) > 0:
-		at, t, err = p.find(h, before, from)
+		at, t, err = p.find(ctx, h, before, from)
 	case len(h.anchors) == 0 || h.last:
 		at = len(p.lines)
 	}
@@ -77,12 +81,16 @@ func (p *patcher) apply(h *hunk) error {
 }
 
 // behind returns the line behind the anchors.
-func (p *patcher) behind(anchors []string) (int, error) {
+func (p *patcher) behind(ctx context.Context, anchors []string) (int, error) {
 	from := p.done
 	for _, anchor := range anchors {
 		at := -1
 		for t := exactly; t <= spacing && at < 0; t++ {
-			if places := seek(p.key(t), []string{t.key(anchor)}, from, 1); len(places) > 0 {
+			places, err := seek(ctx, p.key(t), []string{t.key(anchor)}, from, 1)
+			if err != nil {
+				return 0, err
+			}
+			if len(places) > 0 {
 				at = places[0]
 			}
 		}
@@ -103,16 +111,19 @@ func below(from int) string {
 }
 
 // find returns where the lines stand: behind anchors the first place, else the only one.
-func (p *patcher) find(h *hunk, before []string, from int) (int, tolerance, error) {
+func (p *patcher) find(ctx context.Context, h *hunk, before []string, from int) (int, tolerance, error) {
+	first, limit := from, maxListings+1
+	if h.last {
+		first, limit = max(from, len(p.lines)-len(before)), 1
+	}
 	for t := exactly; t <= spacing; t++ {
 		if t != exactly && strings.TrimSpace(strings.Join(before, "")) == "" {
 			break
 		}
-		places := seek(p.key(t), t.keys(before), from, maxListings+1)
-		if h.last {
-			places = seek(p.key(t), t.keys(before), max(from, len(p.lines)-len(before)), 1)
-		}
+		places, err := seek(ctx, p.key(t), t.keys(before), first, limit)
 		switch {
+		case err != nil:
+			return 0, t, err
 		case len(places) == 0:
 			continue
 		case len(places) == 1 || len(h.anchors) > 0:
