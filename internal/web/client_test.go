@@ -180,7 +180,9 @@ func TestCompression(t *testing.T) {
 		}()),
 		"/identity": pack("identity", []byte(text)), "/empty": pack("gzip", nil),
 		"/bomb": pack("gzip", zip(t, strings.Repeat("\x00", 4<<20))), "/cut": pack("gzip", zip(t, text)[:20]), "/lie": pack("gzip", []byte(text)),
-		"/br": pack("br", []byte("x")), "/many": pack("gzip,gzip,gzip,gzip", []byte("x")),
+		// Much that, unpacked once more, is nothing.
+		"/inner": pack("gzip, gzip", zip(t, strings.Repeat(string(zip(t, "")), 200_000))),
+		"/br":    pack("br", []byte("x")), "/many": pack("gzip,gzip,gzip,gzip", []byte("x")),
 	})
 	for _, path := range []string{"/gzip", "/twice", "/deflate", "/zlib", "/identity"} {
 		if p, err := fetch(t.Context(), local(nil), s.URL+path); err != nil || p.Text != text {
@@ -193,6 +195,7 @@ func TestCompression(t *testing.T) {
 	small := local(nil)
 	small.limits.body = 2 << 20
 	wants(t, small, s.URL+"/bomb", "larger than 2 MiB, unpacked")
+	wants(t, small, s.URL+"/inner", "larger than 2 MiB, unpacked")
 	for path, want := range map[string]string{
 		"/cut": "unexpected EOF", "/lie": "gzip: invalid header", "/br": "compressed the page with br",
 		"/many": "more than three times",

@@ -45,11 +45,10 @@ func (f *fetcher) read(ctx context.Context, resp *http.Response) (body []byte, r
 	if resp.ContentLength > l.wire {
 		return nil, release, tooLarge(l.wire, "")
 	}
-	plain, err := decompress(&limited{resp.Body, l.wire, tooLarge(l.wire, "")}, resp.Header.Values("Content-Encoding"))
+	plain, err := l.decompress(&limited{resp.Body, l.wire, tooLarge(l.wire, "")}, resp.Header.Values("Content-Encoding"))
 	if err != nil {
 		return nil, release, err
 	}
-	plain = &limited{plain, l.body, tooLarge(l.body, ", unpacked")}
 	var buf bytes.Buffer
 	switch _, err := io.CopyN(&buf, plain, modest); {
 	case errors.Is(err, io.EOF):
@@ -71,22 +70,26 @@ func (f *fetcher) read(ctx context.Context, resp *http.Response) (body []byte, r
 
 func readError(err error) error { return fmt.Errorf("read the page: %w", err) }
 
-// decompress undoes encodings, the last one first.
-func decompress(r io.Reader, headers []string) (io.Reader, error) {
+// decompress undoes encodings, the last one first. Each has the limit: what unpacks to much may, unpacked
+// again, be nothing.
+func (l limits) decompress(r io.Reader, headers []string) (io.Reader, error) {
 	names := strings.Split(strings.ToLower(strings.Join(headers, ",")), ",")
 	if len(names) > 3 {
 		return nil, errors.New("the page is compressed more than three times")
 	}
 	for _, name := range slices.Backward(names) {
+		var open func(*bufio.Reader) (io.Reader, error)
 		switch name = strings.TrimSpace(name); name {
 		case "", "identity":
+			continue
 		case "gzip", "x-gzip":
-			r = &lazy{open: func(r *bufio.Reader) (io.Reader, error) { return gzip.NewReader(r) }, src: r}
+			open = func(r *bufio.Reader) (io.Reader, error) { return gzip.NewReader(r) }
 		case "deflate":
-			r = &lazy{open: inflate, src: r}
+			open = inflate
 		default:
 			return nil, fmt.Errorf("the server compressed the page with %s, which it was not asked for", clip(name))
 		}
+		r = &limited{&lazy{open: open, src: r}, l.body, tooLarge(l.body, ", unpacked")}
 	}
 	return r, nil
 }
