@@ -89,5 +89,5 @@ func TestDockerWithoutTemp(t *testing.T) {
 	c := newCaller(t, e)
 	c.env["TMPDIR"] = "/nonexistent"
 	c.script(t, "import os; print(os.environ['HERMES_RPC_SOCKET'])", "--image", e.Image, "--transport", "uds").
-		prints(t, "/run/hermes-exec/s2.sock\n")
+		prints(t, "/run/hermes-exec/s1.sock\n")
 }
