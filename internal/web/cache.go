@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 )
@@ -13,11 +14,36 @@ const (
 )
 
 // Cache keeps the pages of one run whose servers can tell whether they have changed: they are asked
-// every time. The zero value is empty; a nil one keeps nothing. It is safe for concurrent use.
+// every time. It also holds the room that the run's calls share: a script may make many at a time. The
+// zero value is empty; a nil one keeps nothing. It is safe for concurrent use.
 type Cache struct {
 	mu    sync.Mutex
+	room  *room
 	pages map[string]cached
 	bytes int
+}
+
+// room is for so many pages at once as memory and processors bear.
+type room struct {
+	large      chan struct{} // taken by those whose body is not modest
+	extracting chan struct{} // taken by those that keep a processor busy
+}
+
+func newRoom() *room {
+	return &room{large: make(chan struct{}, large), extracting: make(chan struct{}, runtime.GOMAXPROCS(0))}
+}
+
+// shared is the room of all who have this cache; who has none has room of its own.
+func (c *Cache) shared() *room {
+	if c == nil {
+		return newRoom()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.room == nil {
+		c.room = newRoom()
+	}
+	return c.room
 }
 
 type cached struct {

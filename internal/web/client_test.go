@@ -315,6 +315,29 @@ func TestEach(t *testing.T) {
 	local(nil).Each(t.Context(), nil, func(int, Page, error) { t.Error("told of nothing") })
 }
 
+// Calls of one run wait for each other's room, not only the pages of one call.
+func TestCallsShareRoom(t *testing.T) {
+	s := site(t, map[string]http.HandlerFunc{"/small": write("text/plain", "x"), "/large": write("text/plain", strings.Repeat("x", modest+1))})
+	cache := &Cache{}
+	for path, taken := range map[string]chan struct{}{"/small": cache.shared().extracting, "/large": cache.shared().large} {
+		for range cap(taken) {
+			taken <- struct{}{}
+		}
+		hasty := local(cache)
+		hasty.limits.time = 200 * time.Millisecond
+		wants(t, hasty, s.URL+path, "took longer than 200ms")
+		if _, err := fetch(t.Context(), local(nil), s.URL+path); err != nil {
+			t.Errorf("%s, of another run: %v", path, err)
+		}
+		for range cap(taken) {
+			<-taken
+		}
+		if _, err := fetch(t.Context(), local(cache), s.URL+path); err != nil {
+			t.Errorf("%s, with room: %v", path, err)
+		}
+	}
+}
+
 // The same page is asked for again, and comes again only if it has changed.
 func TestCache(t *testing.T) {
 	version, whole := "one", 0

@@ -15,10 +15,9 @@ const agent = "Mozilla/5.0 (compatible; hermes-exec)"
 
 // fetcher is one call of a client.
 type fetcher struct {
-	client     *Client
-	via        http.RoundTripper
-	large      chan struct{} // taken by those whose body is not modest
-	extracting chan struct{} // taken by those that keep a processor busy
+	client *Client
+	via    http.RoundTripper
+	room   *room
 }
 
 // document is what a server sent.
@@ -113,8 +112,8 @@ func (f *fetcher) receive(ctx context.Context, u *url.URL, resp *http.Response) 
 	}
 	d.body = body
 	select {
-	case f.extracting <- struct{}{}:
-		defer func() { <-f.extracting }()
+	case f.room.extracting <- struct{}{}:
+		defer func() { <-f.room.extracting }()
 	case <-ctx.Done():
 		return Page{}, context.Cause(ctx)
 	}

@@ -57,8 +57,8 @@ func (f *fetcher) read(ctx context.Context, resp *http.Response) (body []byte, r
 		return nil, release, readError(err)
 	}
 	select {
-	case f.large <- struct{}{}:
-		release = func() { <-f.large }
+	case f.room.large <- struct{}{}:
+		release = func() { <-f.room.large }
 	case <-ctx.Done():
 		return nil, release, context.Cause(ctx)
 	}

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"runtime"
 	"sync"
 	"time"
 )
@@ -34,7 +33,7 @@ func defaultLimits() limits {
 const (
 	parallel = 32      // pages that one call fetches at once
 	modest   = 1 << 20 // bytes of a body that need no leave
-	large    = 4       // bodies beyond modest that are in memory at once
+	large    = 4       // bodies beyond modest that are in memory at once, for all who share a Cache
 )
 
 // Page is the text of a page.
@@ -44,7 +43,8 @@ type Page struct{ Title, Text string }
 type Client struct {
 	// AllowPrivate lets it dial addresses that are not public.
 	AllowPrivate bool
-	// Cache keeps what was fetched; nil keeps nothing.
+	// Cache keeps what was fetched, and is what clients share that wait for each other; nil keeps nothing
+	// and lets the pages of a call wait for each other alone.
 	Cache *Cache
 
 	limits   limits
@@ -63,10 +63,7 @@ func NewClient(allowPrivate bool, cache *Cache) *Client {
 func (c *Client) Each(ctx context.Context, urls []string, done func(i int, p Page, err error)) {
 	tr := c.transport()
 	defer tr.CloseIdleConnections()
-	f := &fetcher{
-		client: c, via: tr,
-		large: make(chan struct{}, large), extracting: make(chan struct{}, runtime.GOMAXPROCS(0)),
-	}
+	f := &fetcher{client: c, via: tr, room: c.Cache.shared()}
 	next := make(chan int)
 	var workers sync.WaitGroup
 	for range min(parallel, len(urls)) {
