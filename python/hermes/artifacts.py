@@ -14,7 +14,7 @@ from .scratch import remove_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Iterator, Tuple
+    from typing import Iterator, List, Tuple
 
 KEEP = ".hermes_keep"  # the host put it there to make the directory
 
@@ -24,8 +24,9 @@ def main() -> int:
 
     root, most, room = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     left, lost = 0, 0
+    unseen = []  # type: List[str]
     with tarfile.open(fileobj=sys.stdout.buffer, mode="w|", format=tarfile.PAX_FORMAT) as archive:
-        for path, name in files(root, ""):
+        for path, name in files(root, unseen):
             try:
                 fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             except OSError:
@@ -41,23 +42,28 @@ def main() -> int:
                 info.size = size
                 archive.addfile(info, file)
     remove_tree(os.fsencode(root))
+    left += len(unseen)
     if left:
         sys.stderr.write("%d %d\n" % (left, lost))
     return 0
 
 
-def files(folder: str, prefix: str) -> Iterator[Tuple[str, str]]:
-    """The regular files below a directory, in order, with their names there. Links are not followed."""
-    try:
-        entries = sorted(os.scandir(folder), key=lambda e: e.name)
-    except OSError:
-        return
-    for entry in entries:
-        mode = entry.stat(follow_symlinks=False).st_mode
-        if stat.S_ISDIR(mode):
-            yield from files(entry.path, prefix + entry.name + "/")
-        elif stat.S_ISREG(mode) and prefix + entry.name != KEEP:
-            yield entry.path, prefix + entry.name
+def files(root: str, lost: List[str]) -> Iterator[Tuple[str, str]]:
+    """The regular files below a directory, in order, with their names there. Links are not followed. What
+    cannot be looked at goes to lost."""
+    rest = [(root, "")]  # and not a call for each level: there may be more of them than Python has room for
+    while rest:
+        path, name = rest.pop()
+        try:
+            mode = os.stat(path, follow_symlinks=False).st_mode
+            if stat.S_ISREG(mode) and name != KEEP:
+                yield path, name
+            elif stat.S_ISDIR(mode):
+                for entry in sorted(os.listdir(path), reverse=True):
+                    rest.append((os.path.join(path, entry), name + "/" + entry if name else entry))
+        except OSError:
+            if name:
+                lost.append(name)
 
 
 if __name__ == "__main__":

@@ -147,18 +147,21 @@ def remove_trees(paths: Iterable[bytes]) -> None:
 def remove_tree(path: bytes) -> None:
     """Removes a directory with all that is in it, following no link. Directories that their owner
     made unreadable are opened up first."""
-    try:
-        mode = os.lstat(path).st_mode
-        if not stat.S_ISDIR(mode):
-            os.unlink(path)
-            return
-        os.chmod(path, 0o700)
-        names = os.listdir(path)
-    except OSError:
-        return
-    for name in names:
-        remove_tree(os.path.join(path, name))
-    try:
-        os.rmdir(path)
-    except OSError:
-        pass
+    folders = []
+    rest = [path]  # and not a call for each level: there may be more of them than Python has room for
+    while rest:
+        path = rest.pop()
+        try:
+            if not stat.S_ISDIR(os.lstat(path).st_mode):
+                os.unlink(path)
+                continue
+            os.chmod(path, 0o700)
+            rest += [os.path.join(path, name) for name in os.listdir(path)]
+        except OSError:
+            continue
+        folders.append(path)
+    for path in reversed(folders):
+        try:
+            os.rmdir(path)
+        except OSError:
+            pass

@@ -23,9 +23,9 @@ class ArtifactsTest(unittest.TestCase):
             with open(os.path.join(self.root, name), "w") as f:
                 f.write(name)
 
-    def send(self, most: int, room: int) -> "tuple[dict[str, bytes], bytes]":
+    def send(self, most: int, room: int, before: str = "") -> "tuple[dict[str, bytes], bytes]":
         done = subprocess.run(
-            [sys.executable, "-c", CODE, "library", self.root, str(most), str(room)],
+            [sys.executable, "-c", before + CODE, "library", self.root, str(most), str(room)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             check=True,
@@ -51,6 +51,30 @@ class ArtifactsTest(unittest.TestCase):
     def test_a_file_that_has_no_room_does_not_keep_out_others(self) -> None:
         files, said = self.send(10, 7)
         self.assertEqual((files, said), ({"a": b"a", "b": b"b", "sub/c": b"sub/c"}, b"1 16\n"))
+
+    def test_what_cannot_be_looked_at_is_left_out(self) -> None:
+        for call, name in (("stat", "a"), ("listdir", "sub")):
+            before = (
+                "import os\nreal = os.%s\n"
+                "def call(path, **more):\n"
+                "    if str(path).endswith('/%s'): raise OSError(5, 'Input/output error')\n"
+                "    return real(path, **more)\n"
+                "os.%s = call\n"
+            ) % (call, name, call)
+            with self.subTest(call=call):
+                files, said = self.send(10, 100, before)
+                self.assertEqual((name in "".join(files), said), (False, b"1 0\n"))
+                self.setUp()
+
+    def test_more_levels_than_calls_may_nest(self) -> None:
+        path = self.root
+        for _ in range(1500):
+            path += "/d"
+            os.mkdir(path)
+        with open(path + "/deep", "w"):
+            pass
+        files, said = self.send(10, 100)
+        self.assertEqual((files["d/" * 1500 + "deep"], len(files), said), (b"", 5, b""))
 
     def test_no_directory(self) -> None:
         support.shutil.rmtree(self.root)
