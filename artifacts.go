@@ -105,10 +105,15 @@ func (r *run) receive(ctx context.Context, root *os.Root) error {
 		_, err = io.Copy(io.Discard, out)
 	}
 	_ = out.CloseWithError(err)
-	if failed := <-sent; err == nil && failed != nil {
+	failed := <-sent
+	if err == nil {
 		err = failed
 	}
-	if left := said.Line(); err == nil && left != "" {
+	left := said.Line()
+	if err != nil && failed != nil && errors.Is(err, failed) && left != "" {
+		return fmt.Errorf("%w: %s", err, left)
+	}
+	if err == nil && left != "" {
 		files, bytes, _ := strings.Cut(left, " ")
 		r.warnings = append(r.warnings, fmt.Sprintf("%s artifact(s) with %s bytes were left out: at most %d files and %d MiB are brought back",
 			files, bytes, maxArtifacts, maxArtifactBytes>>20))

@@ -19,6 +19,9 @@ const preflightWait = 5 * time.Second
 // longer ones.
 const maxPreflight = 1 << 20
 
+// maxFindings is how much a look may tell, in bytes.
+const maxFindings = 16 << 20
+
 // Finding is what is wrong with a script, for certain.
 type Finding struct {
 	Line    int    `json:"line"`
@@ -71,9 +74,14 @@ func (e *Env) look(ctx context.Context, code []byte, alone bool) ([]Finding, err
 	cmd := backend.Cmd{
 		Args: []string{info.Python.Path, "-I", "-S", "-X", "utf8", "-c", start, info.Library},
 		Dir:  info.Scratch, Stdin: bytes.NewReader(request), Stdout: &out, Stderr: &said,
+		Keep: &backend.Keep{Head: maxFindings}, // the script is not the only one that may write there
 	}
 	if _, err := backend.Run(ctx, e.backend, cmd, nil); err != nil {
-		return nil, fmt.Errorf("check the script: %w: %s", err, said.Line())
+		err = fmt.Errorf("check the script: %w", err)
+		if why := said.Line(); why != "" {
+			err = fmt.Errorf("%w: %s", err, why)
+		}
+		return nil, err
 	}
 	var answer struct{ Findings []Finding }
 	if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
