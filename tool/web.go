@@ -17,6 +17,7 @@ const (
 	titleChars  = 500     // of a title
 	repliedText = 8 << 20 // characters of all pages of a reply, so that it fits its line whatever they are
 	noticeFrom  = 1000    // the least char_limit that has room for a notice
+	maxURLs     = 1000    // pages of a call
 )
 
 // webSearchTool searches the web.
@@ -28,6 +29,8 @@ type webExtractTool struct{ settings config.Web }
 var (
 	_ Tool = webSearchTool{}
 	_ Tool = webExtractTool{}
+
+	_ ArgsChecker = webExtractTool{}
 )
 
 // Spec describes web_search.
@@ -98,12 +101,33 @@ func (webExtractTool) Spec() Spec {
 	}
 }
 
+// CheckArgs implements ArgsChecker.
+func (webExtractTool) CheckArgs(args json.RawMessage) error {
+	var a struct{ URLs []string }
+	if err := json.Unmarshal(args, &a); err != nil {
+		return fmt.Errorf("web_extract: %w", err)
+	}
+	if n := len(a.URLs); n > maxURLs {
+		return fmt.Errorf(`web_extract: argument "urls" must have at most %d addresses, not %d: make several calls`, maxURLs, n)
+	}
+	return nil
+}
+
 // row is what became of an address.
 type row struct {
 	URL     string  `json:"url"`
 	Title   string  `json:"title"`
 	Content string  `json:"content"`
 	Error   *string `json:"error"`
+}
+
+// size is what the row takes of a reply, about.
+func (r row) size() int64 {
+	n := len(r.URL) + len(r.Title) + len(r.Content)
+	if r.Error != nil {
+		n += len(*r.Error)
+	}
+	return int64(n)
 }
 
 // Call fetches the pages side by side; each has an error of its own.
@@ -127,7 +151,7 @@ func (t webExtractTool) Call(ctx context.Context, env *Env, args json.RawMessage
 	})
 	var size int64
 	for _, r := range rows {
-		size += int64(len(r.URL) + len(r.Title) + len(r.Content))
+		size += r.size()
 	}
 	if err := env.admit(ctx, size+size/16); err != nil {
 		return nil, fmt.Errorf("web_extract: %w", err)

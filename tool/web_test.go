@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -91,6 +92,24 @@ func TestWebExtract(t *testing.T) {
 	if err != nil || rows(t, o)[0]["error"] != "the run is over" {
 		t.Errorf("%v, %v", o, err)
 	}
+}
+
+// A call has so many addresses at most, and its reply is admitted with all that is in it.
+func TestWebExtractIsBounded(t *testing.T) {
+	w, _ := webWorld(t, nil)
+	address := "ftp://" + strings.Repeat("x", 2000)
+	urls := slices.Repeat([]string{address}, maxURLs)
+	var admitted int64
+	w.env.Admit = func(_ context.Context, size int64) error {
+		admitted = size
+		return nil
+	}
+	got := rows(t, w.ok("web_extract", object{"urls": urls}))
+	text, _ := got[0]["error"].(string)
+	if least := int64(maxURLs * (len(address) + len(text))); len(got) != maxURLs || text == "" || admitted < least {
+		t.Errorf("%d rows, %d bytes admitted; want %d and %d", len(got), admitted, maxURLs, least)
+	}
+	w.fails("web_extract", object{"urls": append(urls, address)}, `web_extract: argument "urls" must have at most 1000 addresses, not 1001: make several calls`)
 }
 
 // What is cut from a long page is in a file that read_file can read.
