@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/hermes-exec/hermes-exec/internal/output"
@@ -37,5 +39,22 @@ func TestKept(t *testing.T) {
 	s.remember("none", path)
 	if got := s.byName["s"].spills; !slices.Equal(got, []string{path}) {
 		t.Errorf("remembered: %v", got)
+	}
+}
+
+// All files of a run together have a limit; what is there already takes no more room.
+func TestKeptIsBounded(t *testing.T) {
+	k := &kept{cache: output.NewCache(t.TempDir()), limit: 100, secrets: output.NewSecrets()}
+	text := func(i int) string { return strings.Repeat(strconv.Itoa(i%10), 150+i) }
+	for i := range 3 * keptFiles {
+		if _, cut, err := k.store(text(i % keptFiles)); err != nil || !cut {
+			t.Fatalf("%d: %v, %v", i, cut, err)
+		}
+	}
+	if path, _, err := k.store("more"); err == nil || !strings.Contains(err.Error(), "at most 1000 bytes in all") {
+		t.Errorf("beyond: %q, %v", path, err)
+	}
+	if n := len(k.written()); n != keptFiles {
+		t.Errorf("%d files", n)
 	}
 }
