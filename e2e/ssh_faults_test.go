@@ -66,6 +66,15 @@ func TestSSHConnectionBreaks(t *testing.T) {
 	}
 }
 
+// underWay waits until a tool has written that it runs: its file is there before that.
+func underWay(t *testing.T, calls string) {
+	t.Helper()
+	testenv.Eventually(t, "the tool runs", func() bool {
+		made, err := os.ReadFile(calls)
+		return err == nil && len(made) > 0
+	})
+}
+
 // A tool call that is under way when the connection breaks is made once.
 func TestSSHConnectionBreaksInACall(t *testing.T) {
 	t.Parallel()
@@ -78,7 +87,7 @@ func TestSSHConnectionBreaksInACall(t *testing.T) {
 				calls := filepath.Join(v.There, "calls")
 				c := v.start(t, "from hermes_tools import terminal\nprint('begun\\nmore', flush=True)\n"+
 					"terminal('echo call >>"+calls+"; sleep 600')\nprint('on')", "--transport", transport)
-				testenv.Eventually(t, "the tool runs", func() bool { _, err := os.Stat(calls); return err == nil })
+				underWay(t, calls)
 				s.cut()
 				lostScript(t, c.wait(t))
 				v.gone(t)

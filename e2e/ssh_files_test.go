@@ -219,7 +219,7 @@ func TestSSHSpoolOverSFTP(t *testing.T) {
 		calls := filepath.Join(v.There, "calls")
 		c := v.start(t, "from hermes_tools import terminal\nprint('begun\\nmore', flush=True)\n"+
 			"terminal('echo call >>"+calls+"; sleep 600')\nprint('on')", "--transport", "file")
-		testenv.Eventually(t, "the tool runs", func() bool { _, err := os.Stat(calls); return err == nil })
+		underWay(t, calls)
 		s.cut()
 		lostScript(t, c.wait(t))
 		v.gone(t)
