@@ -227,6 +227,24 @@ func TestSSHSpoolOverSFTP(t *testing.T) {
 			t.Errorf("calls %q, %v", made, err)
 		}
 	})
+	t.Run("freezes in a call", func(t *testing.T) {
+		t.Parallel()
+		v := newVisitor(t)
+		configure(t, v)
+		s := v.shaky(t)
+		calls := filepath.Join(v.There, "calls")
+		c := v.start(t, "from hermes_tools import terminal\nprint('begun\\nmore', flush=True)\n"+
+			"terminal('echo call >>"+calls+"; sleep 600')\nprint('on')", "--transport", "file", "--timeout", "3s")
+		underWay(t, calls)
+		s.freeze()
+		c.wait(t).failed(t, 124, hermes.KindTimeout)
+		s.thaw()
+		v.gone(t)
+	})
+	t.Run("freezes while it sends", func(t *testing.T) {
+		t.Parallel()
+		closesFrozen(t)
+	})
 	for name, line := range map[string]string{"no SFTP": "Subsystem none /nowhere", "no room": "MaxSessions 1"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -240,6 +258,37 @@ func TestSSHSpoolOverSFTP(t *testing.T) {
 			v.run(t, callsTools).must(t, "there\n")
 		})
 	}
+}
+
+// closesFrozen fails the test unless an environment can be closed while a file of its spool is on its way to
+// a host that is out of reach.
+func closesFrozen(t *testing.T) {
+	t.Helper()
+	h := testenv.SSHD(t)
+	s := newShakyTo(t, "tcp", func() (net.Conn, error) { return net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", h.Port)) })
+	h.Configure(t, fmt.Sprintf("Port %d", s.port), "HostKeyAlias box")
+	b := openSSHBy(h, overSFTP, "")(t)
+	share, err := b.Share(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(share.HostDir(), "out", "file")
+	write(t, file, "")
+	if err := os.Truncate(file, 1<<30); err != nil { // it lasts longer than the freezing takes
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, "the file is on its way", func() bool {
+		info, err := os.Stat(filepath.Join(share.GuestDir(), "out", ".sent1"))
+		return err == nil && info.Size() > 0
+	})
+	s.freeze()
+	if err := b.Close(); err != nil && !errors.Is(err, backend.ErrUnavailable) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(share.HostDir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory here: %v", err)
+	}
+	s.thaw()
 }
 
 // What was found out about a host, doctor shows.

@@ -81,7 +81,7 @@ type carrier struct {
 
 var _ guest.Carrier = (*carrier)(nil)
 
-// Send writes a file under a name that is not seen, and renames it.
+// Send writes a file under a name that is not seen, and renames it. Fetch ends it with the share.
 func (c *carrier) Send(_ context.Context, name string, f *os.File) error {
 	temp := path.Join(c.dir, "out", fmt.Sprintf(".sent%d", c.count.Add(1)))
 	remote, err := c.client.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
@@ -107,9 +107,14 @@ func (c *carrier) rename(from, to string) error {
 	return c.client.Rename(from, to)
 }
 
-// Fetch looks at in/ again and again. A look that fails is not the last: only the share's end is.
+// Fetch looks at in/ again and again. A look that fails is not the last: only the share's end is. That ends
+// the client, too, for neither Send nor fetch hears of it otherwise where the host is out of reach.
 func (c *carrier) Fetch(ctx context.Context, take func(name string, r io.Reader) error) {
 	defer c.work.Wait()
+	c.work.Go(func() {
+		<-ctx.Done()
+		_ = c.client.Close()
+	})
 	pause := shortestPause
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
