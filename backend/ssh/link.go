@@ -56,8 +56,8 @@ func start(ctx context.Context, pool *sshclient.Pool, o sshclient.Options, pytho
 	return l, nil
 }
 
-// begun is what the shell says on stderr before it starts the interpreter.
-const begun = "hermes-exec: starting the agent"
+// startMark is what the shell says on stderr before it starts the interpreter.
+const startMark = "hermes-exec: starting the agent"
 
 // command is the line for the user's login shell, whichever that is: all of them pass a word in single
 // quotes on as it is. The directory for sockets is made only where there is somebody to remove it.
@@ -68,7 +68,7 @@ func command(python, sockets string) string {
 	if sockets != "" {
 		prepare = `command -v "` + argv[0] + `" >/dev/null && mkdir -m 700 ` + sockets + ` 2>/dev/null; `
 	}
-	return `exec /bin/sh -c 'echo "` + begun + `" >&2; ` + prepare + `exec "` + argv[0] + `" ` + strings.Join(argv[1:last], " ") +
+	return `exec /bin/sh -c 'echo "` + startMark + `" >&2; ` + prepare + `exec "` + argv[0] + `" ` + strings.Join(argv[1:last], " ") +
 		` "` + argv[last] + `" ` + sockets + `'`
 }
 
@@ -137,13 +137,13 @@ func (l *link) run(ctx context.Context, command string) {
 // said is the end of what was printed on stderr.
 func (l *link) said() string {
 	wait(l.read)
-	return strings.Replace(l.stderr.String(), begun+"\n", "", 1)
+	return strings.Replace(l.stderr.String(), startMark+"\n", "", 1)
 }
 
 // began tells whether it came as far as the interpreter.
 func (l *link) began() bool {
 	wait(l.read)
-	return strings.Contains(l.stderr.String(), begun)
+	return strings.Contains(l.stderr.String(), startMark)
 }
 
 // exitStatus is the status that the agent ended with, or −1.

@@ -43,10 +43,10 @@ func dialSFTP(ctx context.Context, beside *sshclient.Channel) (*sftp.Client, err
 	}
 	var client *sftp.Client
 	if err == nil {
-		w := newWire(channel)
-		defer context.AfterFunc(ctx, func() { _ = w.Close() })() // a host that is out of reach ends nothing
-		if client, err = sftp.NewClientPipe(w.out, w, sftp.UseConcurrentWrites(true)); err != nil {
-			_ = w.Close()
+		p := newPipes(channel)
+		defer context.AfterFunc(ctx, func() { _ = p.Close() })() // a host that is out of reach ends nothing
+		if client, err = sftp.NewClientPipe(p.out, p, sftp.UseConcurrentWrites(true)); err != nil {
+			_ = p.Close()
 		}
 	}
 	if err != nil {
@@ -59,14 +59,15 @@ func dialSFTP(ctx context.Context, beside *sshclient.Channel) (*sftp.Client, err
 	return client, nil
 }
 
-// wire is a channel that can be let go of at once. A channel's own Close ends neither a Read nor a Write
-// before the host answers, and one that is out of reach never does.
-type wire struct {
+// pipes are a channel that can be let go of at once. A channel's own Close ends neither a Read nor a Write
+// before the host answers, and one that is out of reach never does. So nobody waits for the two goroutines
+// behind them: they end with the channel, or with its connection.
+type pipes struct {
 	in  *io.PipeWriter
 	out *io.PipeReader
 }
 
-func newWire(channel *sshclient.Channel) *wire {
+func newPipes(channel *sshclient.Channel) *pipes {
 	toHost, in := io.Pipe()
 	out, fromHost := io.Pipe()
 	go func() {
@@ -78,15 +79,15 @@ func newWire(channel *sshclient.Channel) *wire {
 		_ = toHost.CloseWithError(err)
 		_ = channel.Close()
 	}()
-	return &wire{in: in, out: out}
+	return &pipes{in: in, out: out}
 }
 
-func (w *wire) Write(p []byte) (int, error) { return w.in.Write(p) }
+func (p *pipes) Write(data []byte) (int, error) { return p.in.Write(data) }
 
 // Close lets go of the channel.
-func (w *wire) Close() error {
-	_ = w.out.Close() // neither can fail
-	_ = w.in.Close()
+func (p *pipes) Close() error {
+	_ = p.out.Close() // neither can fail
+	_ = p.in.Close()
 	return nil
 }
 
