@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pkg/sftp"
@@ -118,12 +119,13 @@ func (s *sideway) way() guest.Aside {
 	return s
 }
 
-// begin finds out whether there is SFTP, once, beside all else.
-func (s *sideway) begin() {
+// begin finds out whether there is SFTP, once, beside all else. What it returns is closed when that is
+// known; nil: never, for all is closed.
+func (s *sideway) begin() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tried != nil || s.closed {
-		return
+		return s.tried
 	}
 	ctx, cancel := context.WithCancel(context.Background()) // no caller's: others use it too
 	s.tried, s.cancel = make(chan struct{}), cancel
@@ -139,16 +141,17 @@ func (s *sideway) begin() {
 			_ = client.Close()
 		}
 	})
+	return s.tried
 }
+
+// errClosed says that an environment is closed.
+var errClosed = errors.New("the environment is closed")
 
 // known waits until it is known whether there is SFTP, and returns why there is none.
 func (s *sideway) known(ctx context.Context) error {
-	s.begin()
-	s.mu.Lock()
-	tried := s.tried
-	s.mu.Unlock()
+	tried := s.begin()
 	if tried == nil {
-		return os.ErrClosed
+		return errClosed
 	}
 	select {
 	case <-tried:
@@ -205,15 +208,21 @@ func (s *sideway) Open(ctx context.Context, name string, write bool) (guest.Asid
 	opening, cancel := context.WithTimeout(ctx, sftpWait)
 	defer cancel()
 	f := &sideFile{s: s, ctx: ctx, client: client}
+	var met atomic.Bool // whether the file is open, or nobody waits for it: who comes second closes it
 	_, err := f.do(opening, func() (int, error) {
 		file, err := client.OpenFile(name, flags)
-		if err == nil && opening.Err() != nil { // nobody waits any more
-			return 0, errors.Join(context.Cause(opening), file.Close())
+		if err != nil {
+			return 0, err
 		}
-		f.file = file
-		return 0, err
+		if f.file = file; met.Swap(true) {
+			return 0, file.Close()
+		}
+		return 0, nil
 	})
 	if err != nil {
+		if met.Swap(true) {
+			_ = f.Close()
+		}
 		return nil, fmt.Errorf("open %s over SFTP: %w", name, err)
 	}
 	return f, nil
@@ -238,7 +247,7 @@ func (f *sideFile) do(ctx context.Context, what func() (int, error)) (int, error
 	f.s.mu.Lock()
 	if f.s.closed {
 		f.s.mu.Unlock()
-		return 0, os.ErrClosed
+		return 0, errClosed
 	}
 	f.s.work.Go(func() {
 		n, err := what()
