@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -190,7 +191,7 @@ func (a *patchArgs) replaced(ctx context.Context, text string) (after string, n 
 	if !errors.Is(err, errNotFound) || a.ReplaceAll {
 		return after, n, "", err
 	}
-	if err := byLine(text); err != nil {
+	if err := cmp.Or(byLine("the file", text), byLine("old_string", *a.OldString), byLine("new_string", *a.NewString)); err != nil {
 		return "", 0, "", fmt.Errorf("%w literally, and nothing else is looked for: %w", errNotFound, err)
 	}
 	c, err := tolerant(ctx, text, *a.OldString, *a.NewString)
@@ -204,9 +205,9 @@ func (a *patchArgs) replaced(ctx context.Context, text string) (after string, n 
 }
 
 // byLine tells why a text is not looked at line by line.
-func byLine(text string) error {
+func byLine(what, text string) error {
 	if len(text) > maxByLine || strings.Count(text, "\n") > maxLines {
-		return fmt.Errorf("the file has more than %d MiB or %d lines", maxByLine>>20, maxLines)
+		return fmt.Errorf("%s has more than %d MiB or %d lines", what, maxByLine>>20, maxLines)
 	}
 	return nil
 }

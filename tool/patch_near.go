@@ -16,7 +16,7 @@ const (
 // nearest shows where a text has most in common with one that it does not hold, for whoever wanted to
 // replace that; the text begins behind line from. It is "" if nothing is like it.
 func nearest(text string, from int, wanted string) string {
-	if len(text) > maxNearText || byLine(text) != nil {
+	if len(text) > maxNearText || byLine("it", text) != nil || strings.Count(wanted, "\n") > maxNearLines {
 		return ""
 	}
 	lines, part := splitLines(text), splitLines(wanted)

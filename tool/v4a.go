@@ -63,6 +63,9 @@ type v4aParser struct {
 
 // parseV4A reads a patch. An error says which line of it is wrong.
 func parseV4A(text string) ([]section, error) {
+	if err := byLine("it", text); err != nil {
+		return nil, fmt.Errorf("patch: %w", err)
+	}
 	p := &v4aParser{lines: strings.Split(strings.Trim(text, "\n"), "\n")}
 	for i, line := range p.lines {
 		p.lines[i] = strings.TrimSuffix(line, "\r")

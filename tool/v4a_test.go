@@ -106,6 +106,15 @@ func TestManyLines(t *testing.T) {
 		if got := nearest(text, 0, "\n"); got != "" {
 			t.Errorf("%q", got)
 		}
+		if _, err := parseV4A(v4aBegin + "\n" + text); err == nil || !strings.Contains(err.Error(), "patch: it has more than") {
+			t.Errorf("%v", err)
+		}
+		long := text + "b"
+		for what, a := range map[string]patchArgs{"old_string": {OldString: &long, NewString: &with}, "new_string": {OldString: &old, NewString: &long}} {
+			if _, _, _, err := a.replaced(t.Context(), "b\n"); !errors.Is(err, errNotFound) || !strings.Contains(err.Error(), what+" has more than") {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
 		if after, n, note, err := a.replaced(t.Context(), text+"b "); err != nil || n != 1 || note != "" || after != text+"c" {
 			t.Errorf("%d, %q, %v", n, note, err)
 		}

@@ -18,7 +18,7 @@ type patcher struct {
 
 // patchText applies hunks to a text. Notes say what was not there literally.
 func patchText(ctx context.Context, text string, hunks []hunk) (after string, notes []string, err error) {
-	if err := byLine(text); err != nil {
+	if err := byLine("the file", text); err != nil {
 		return "", nil, fmt.Errorf("%w: replace old_string by new_string there", err)
 	}
 	p := &patcher{lines: splitLines(text), keys: map[tolerance][]string{}}
