@@ -37,6 +37,8 @@ func (b *Backend) forwarded(ctx context.Context) (*forwarding, error) {
 	return b.link.forwarded(ctx, b.Guest, b.NewSocketPath())
 }
 
+// forwarded may leave a goroutine behind when ctx ends. It closes what it still gets, and ends at the latest
+// with the connection.
 func (l *link) forwarded(ctx context.Context, g *guest.Guest, path string) (*forwarding, error) {
 	type opened struct {
 		l   *forwarding

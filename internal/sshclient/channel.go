@@ -9,7 +9,10 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Channel is one session channel on a shared connection: the stdio of one command.
+// Channel is one session channel on a shared connection: the stdio of one command. The library lets no ctx
+// end what it does, so that nobody waits for the goroutines that open a channel, ask for something on it and
+// listen to it: they end with the host's answer, with the channel or with the connection. Whose caller has
+// given up closes what it still gets.
 type Channel struct {
 	ssh.Channel
 	Conn *Conn

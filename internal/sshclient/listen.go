@@ -20,7 +20,8 @@ const (
 // callers is how many connections to one socket may wait for Accept.
 const callers = 128
 
-// forwards are the sockets of a host whose connections come over one connection.
+// forwards are the sockets of a host whose connections come over one connection. What takes them, and what
+// reads a connection's requests, ends with the connection: nobody else waits for it.
 type forwards struct {
 	once sync.Once
 
