@@ -86,6 +86,9 @@ func (e Engine) Docker(t testing.TB, args ...string) string {
 	return out
 }
 
+// Try is Docker for what may fail.
+func (e Engine) Try(args ...string) (string, error) { return e.docker(nil, args...) }
+
 // docker runs Docker's own program on this engine, whatever the environment says by now.
 func (e Engine) docker(stdin io.Reader, args ...string) (string, error) {
 	return docker(stdin, append([]string{"--host", e.Endpoint}, args...)...)
