@@ -69,3 +69,6 @@ func HostPruner(h Host, target *url.URL, everything bool) (backend.Pruner, error
 
 // Names lists the backends in alphabetical order.
 func Names() []string { return slices.Sorted(maps.Keys(Openers(Host{}))) }
+
+// KeepsState tells whether cells in an environment of that backend find what earlier ones have left.
+func KeepsState(name string) bool { return name != "local" || local.KeepsState }

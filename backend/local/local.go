@@ -22,6 +22,9 @@ import (
 	"github.com/hermes-exec/hermes-exec/internal/marked"
 )
 
+// KeepsState tells whether cells here find what earlier ones have left, which takes a kernel.
+const KeepsState = true
+
 var _ backend.Backend = (*Backend)(nil)
 
 // Backend is the opened local environment.

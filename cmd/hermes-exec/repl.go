@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	hermes "github.com/hermes-exec/hermes-exec"
+	"github.com/hermes-exec/hermes-exec/backend/all"
 	"github.com/hermes-exec/hermes-exec/config"
 	"github.com/hermes-exec/hermes-exec/server"
 )
@@ -81,7 +82,7 @@ func (a *app) replSession(c *cli.Context) (string, error) {
 
 // cellsFor returns what runs the cells: the server, which keeps their state, or this process.
 func (a *app) cellsFor(session string, loaded *config.Loaded) (in cells, leave func(), err error) {
-	if session != "" && keepsState(loaded.Settings.Backend) {
+	if session != "" && all.KeepsState(loaded.Settings.Backend) {
 		client, err := a.client(loaded.Settings.Home)
 		return client, func() {}, err
 	}
