@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -143,8 +144,11 @@ func TestDockerPull(t *testing.T) {
 		t.Parallel()
 		r := newRegistry(t)
 		r.copy(t, e, e.Image, "lab")
-		all := e.Docker(t, "image", "inspect", "--format", "{{len .RootFS.Layers}}", e.Image)
-		layers := ": " + all + " of " + all + " layers"
+		count, err := strconv.Atoi(e.Docker(t, "image", "inspect", "--format", "{{len .RootFS.Layers}}", e.Image))
+		if err != nil {
+			t.Fatal(err)
+		}
+		layers := fmt.Sprintf(": %d of %[1]d layers", count+1) // copy has added one
 		for _, test := range []struct {
 			vars  map[string]string
 			flags []string
