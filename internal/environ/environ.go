@@ -20,6 +20,7 @@ type Options struct {
 	OS string // as runtime.GOOS spells it
 
 	Passthrough []string          // exact names to readmit
+	Named       []string          // those of them whose absence is a warning: config.Settings.EnvNamed
 	Set         map[string]string // variables to set: --env NAME=value, docker_env, ssh_env
 	Reserved    []string          // config.Settings.ReservedEnv
 
@@ -91,6 +92,7 @@ func Build(base map[string]string, o Options) (map[string]string, Report) {
 		}
 	}
 	b.add()
+	b.missed()
 	return b.env, b.report
 }
 
@@ -140,6 +142,17 @@ func (b *builder) asked() map[string]bool {
 		}
 	}
 	return asked
+}
+
+// missed warns of names that somebody asked for and nobody has.
+func (b *builder) missed() {
+	for _, name := range b.Named {
+		is := func(other string) bool { return b.fold(other) == b.fold(name) }
+		if !b.refused(name) && !slices.ContainsFunc(slices.Collect(maps.Keys(b.env)), is) {
+			b.report.Warnings = append(b.report.Warnings,
+				fmt.Sprintf("%s was not passed to the script: it is not set here; --env %[1]s=VALUE sets it", name))
+		}
+	}
 }
 
 // refused tells whether a script may not have a variable even if somebody asked for it, and warns.

@@ -97,6 +97,20 @@ func TestBuild(t *testing.T) {
 			warning: "OPENROUTER_API_KEY was not passed to the script: it is one of the agent's own credentials",
 		},
 		{
+			name:    "a name that was asked for and is not set",
+			base:    map[string]string{"THERE": "x", "EMPTY": "", "OPENROUTER_API_KEY": "agent"},
+			options: Options{Passthrough: []string{"THERE", "EMPTY", "SET", "NOPE"}, Named: []string{"THERE", "EMPTY", "SET", "NOPE"}, Set: map[string]string{"SET": "y"}},
+			want:    with("THERE", "x", "EMPTY", "", "SET", "y"),
+			dropped: []string{"OPENROUTER_API_KEY"},
+			warning: "NOPE was not passed to the script: it is not set here; --env NOPE=VALUE sets it",
+		},
+		{
+			name:    "on Windows in another case",
+			base:    map[string]string{"There": "x"},
+			options: Options{OS: "windows", Passthrough: []string{"THERE"}, Named: []string{"THERE"}},
+			want:    with("There", "x"),
+		},
+		{
 			name:    "B061 189 a credential under a name made at run time",
 			base:    map[string]string{"AUXILIARY_VISION_API_KEY": "x"},
 			options: Options{Passthrough: []string{"AUXILIARY_VISION_API_KEY"}},

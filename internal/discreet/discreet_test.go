@@ -1,0 +1,22 @@
+package discreet
+
+import "testing"
+
+func TestURL(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://site.example/a?b=c@d": "https://site.example/a?b=c@d",
+		"https://me:secret@site/a":     "https://me:xxxxx@site/a",
+		"https://me@site/a":            "https://me@site/a",
+		"me:secret@site":               "xxxxx@site",
+		"http://me:se%cret@site":       "http://xxxxx@site", // it does not parse
+		"http://me:s@cret@si te":       "http://xxxxx@si te",
+		"http://":                      "http://",
+		"not a url":                    "not a url",
+		"localhost:8080/x":             "localhost:8080/x",
+		"":                             "",
+	} {
+		if got := URL(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+}
