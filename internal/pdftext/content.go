@@ -3,13 +3,18 @@ package pdftext
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 )
+
+// maxForms is how many forms may be painted by each other.
+const maxForms = 30
 
 // writer follows what a page paints and writes down its text.
 type writer struct {
 	*file
 	fonts map[any]*font
+	forms []ref // those that are being run, one painted by the other
 
 	out        strings.Builder
 	font       *font
@@ -24,8 +29,8 @@ type writer struct {
 }
 
 // run interprets a content stream.
-func (w *writer) run(content []byte, resources dict, depth int) {
-	if depth > 8 || !w.spend(len(content)+1) {
+func (w *writer) run(content []byte, resources dict) {
+	if !w.spend(len(content) + 1) {
 		return
 	}
 	l := lexer{data: content}
@@ -46,7 +51,7 @@ func (w *writer) run(content []byte, resources dict, depth int) {
 		case op == "ID":
 			skipImage(&l)
 		case op == "Do":
-			w.form(args, resources, depth)
+			w.form(args, resources)
 		case op == "Tf":
 			w.setFont(args, resources)
 		default:
@@ -74,7 +79,7 @@ func skipImage(l *lexer) {
 }
 
 // form runs a stream that pages share.
-func (w *writer) form(args array, resources dict, depth int) {
+func (w *writer) form(args array, resources dict) {
 	if len(args) == 0 {
 		return
 	}
@@ -87,7 +92,17 @@ func (w *writer) form(args array, resources dict, depth int) {
 	if own := w.dict(d["Resources"]); own != nil {
 		resources = own
 	}
-	w.run(w.content(v), resources, depth+1)
+	r, ok := v.(ref)
+	switch {
+	case !ok, slices.Contains(w.forms, r): // one that paints itself has nothing new to say
+		return
+	case len(w.forms) == maxForms:
+		w.deep = true
+		return
+	}
+	w.forms = append(w.forms, r)
+	w.run(w.content(v), resources)
+	w.forms = w.forms[:len(w.forms)-1]
 }
 
 func (w *writer) setFont(args array, resources dict) {

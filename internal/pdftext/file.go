@@ -2,9 +2,9 @@ package pdftext
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/zlib"
 	"encoding/ascii85"
-	"errors"
 	"io"
 	"slices"
 	"strconv"
@@ -33,6 +33,8 @@ type file struct {
 	left    int            // of the budget
 	depth   int            // of objects that are read for the sake of others
 	long    bool           // a page has more text than there may be
+	deep    bool           // something was passed over for how deep it lies
+	lost    damage
 	trailer dict
 }
 
@@ -45,6 +47,7 @@ type object struct {
 func open(data []byte, budget int) *file {
 	f := &file{data: data, at: map[ref]int{}, objects: map[ref]object{}, packed: map[ref]any{}, left: budget, trailer: dict{}}
 	f.scan()
+	f.lost.early = f.endsEarly()
 	f.trailers()
 	f.unpack()
 	return f
@@ -162,15 +165,15 @@ func (f *file) object(n ref) object {
 		l.skipSpace() // over a comment, in which there may be other objects
 		f.spend(readCost * (l.pos - end))
 		if bytes.HasPrefix(f.data[l.pos:], []byte("stream")) {
-			o.raw = f.stream(l.pos+len("stream"), d)
+			o.raw = f.stream(n, l.pos+len("stream"), d)
 		}
 	}
 	f.objects[n] = o
 	return o
 }
 
-// stream finds the bytes of a stream. Where its length is a lie they end at "endstream".
-func (f *file) stream(at int, d dict) []byte {
+// stream finds the bytes of the stream of an object. Where its length is a lie they end at "endstream".
+func (f *file) stream(of ref, at int, d dict) []byte {
 	rest := f.data[at:]
 	rest = bytes.TrimPrefix(rest, []byte("\r"))
 	rest = bytes.TrimPrefix(rest, []byte("\n"))
@@ -185,6 +188,8 @@ func (f *file) stream(at int, d dict) []byte {
 	}
 	if i := bytes.Index(rest, end); i >= 0 {
 		rest = rest[:i]
+	} else {
+		f.broke(of)
 	}
 	f.spend(len(rest))
 	return rest
@@ -220,7 +225,7 @@ func (f *file) unpack() {
 		if !ok || d["Type"] != name("ObjStm") {
 			continue
 		}
-		data := f.decode(o)
+		data := f.decode(n, o)
 		count, _ := f.resolve(d["N"]).(float64)
 		start, _ := f.resolve(d["First"]).(float64)
 		head := lexer{data: data}
@@ -236,17 +241,21 @@ func (f *file) unpack() {
 	}
 }
 
-// content is the unpacked bytes of a stream that a value refers to.
+// content is the unpacked bytes of a stream that a value refers to, as far as it is there.
 func (f *file) content(v any) []byte {
 	r, ok := v.(ref)
 	if !ok {
 		return nil
 	}
-	return f.decode(f.object(r))
+	o := f.object(r)
+	if o.value == nil && f.lost.early { // of a document that is whole it is null, which is no content
+		f.lost.broken = true
+	}
+	return f.decode(r, o)
 }
 
-// decode undoes the filters of a stream. What uses others, such as a picture, is nothing here.
-func (f *file) decode(o object) []byte {
+// decode undoes the filters of the stream of an object. What uses others, such as a picture, is nothing here.
+func (f *file) decode(of ref, o object) []byte {
 	d, _ := o.value.(dict)
 	filters := f.array(d["Filter"])
 	if one, ok := f.resolve(d["Filter"]).(name); ok {
@@ -262,19 +271,27 @@ func (f *file) decode(o object) []byte {
 	}
 	for _, filter := range filters {
 		n, _ := f.resolve(filter).(name)
-		data = f.filter(n, data)
+		var whole bool
+		if data, whole = f.filter(n, data); !whole {
+			f.broke(of)
+		}
 	}
+	f.lost.broken = f.lost.broken || f.lost.partial[of]
 	return data
 }
 
-func (f *file) filter(n name, data []byte) []byte {
+// filter undoes one filter; whole is false where there is more than could be read.
+func (f *file) filter(n name, data []byte) (out []byte, whole bool) {
 	switch n {
 	case "FlateDecode", "Fl":
-		r, err := zlib.NewReader(bytes.NewReader(data))
-		if err != nil {
-			return nil
+		if len(bytes.TrimSpace(data)) == 0 {
+			return nil, true
 		}
-		return f.take(r)
+		// The bytes are read without their checksum, which programs leave out and get wrong: readers do not mind.
+		if _, err := zlib.NewReader(bytes.NewReader(data)); err != nil {
+			return nil, false
+		}
+		return f.take(flate.NewReader(bytes.NewReader(data[2:])))
 	case "ASCII85Decode", "A85":
 		if i := bytes.Index(data, []byte("~>")); i >= 0 {
 			data = data[:i]
@@ -282,19 +299,16 @@ func (f *file) filter(n name, data []byte) []byte {
 		return f.take(ascii85.NewDecoder(bytes.NewReader(data)))
 	case "ASCIIHexDecode", "AHx":
 		l := lexer{data: data}
-		return []byte(l.hex())
+		return []byte(l.hex()), true
 	case "Crypt":
-		return data
+		return data, true
 	}
-	return nil
+	return nil, true
 }
 
 // take reads what the budget allows. A stream that is damaged is read up to there.
-func (f *file) take(r io.Reader) []byte {
-	data, err := io.ReadAll(io.LimitReader(r, int64(max(0, f.left))))
-	f.spend(len(data))
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && len(data) == 0 {
-		return nil
-	}
-	return data
+func (f *file) take(r io.Reader) (out []byte, whole bool) {
+	out, err := io.ReadAll(io.LimitReader(r, int64(max(0, f.left))))
+	f.spend(len(out))
+	return out, err == nil
 }

@@ -1,7 +1,6 @@
 package pdftext
 
 import (
-	"strconv"
 	"strings"
 	"unicode/utf16"
 
@@ -29,7 +28,7 @@ func (f *file) readFont(d dict) *font {
 		start, _ := f.resolve(d["FirstChar"]).(float64)
 		list := f.array(d["Widths"])
 		f.listed(ft, int(start), list[:min(len(list), 256)])
-		f.encoding(ft, f.resolve(d["Encoding"]))
+		f.encoding(ft, d["Subtype"] == name("Type1") || d["Subtype"] == name("MMType1"), f.resolve(d["Encoding"]))
 	}
 	f.toUnicode(ft, f.content(d["ToUnicode"]))
 	return ft
@@ -72,15 +71,24 @@ func (f *file) wideWidths(ft *font, d dict) {
 	}
 }
 
-// encoding reads the encoding of a font with one byte a character.
-func (f *file) encoding(ft *font, v any) {
+// encoding reads the encoding of a font with one byte a character. Adobe tells whether it has Adobe's standard
+// encoding if nothing is said.
+func (f *file) encoding(ft *font, adobe bool, v any) {
 	base, _ := v.(name)
 	d, _ := v.(dict)
 	if n, ok := f.resolve(d["BaseEncoding"]).(name); ok {
 		base = n
 	}
-	if base == "MacRomanEncoding" {
-		ft.codes = charmap.Macintosh
+	switch base {
+	case "MacRomanEncoding":
+		ft.codes, adobe = charmap.Macintosh, false
+	case "WinAnsiEncoding", "MacExpertEncoding":
+		adobe = false
+	case "StandardEncoding":
+		adobe = true
+	}
+	if codes := standard(); adobe && f.spend(mapCost*len(codes)) {
+		ft.unicode = codes
 	}
 	code := 0
 	for _, v := range f.array(d["Differences"]) {
@@ -97,41 +105,6 @@ func (f *file) encoding(ft *font, v any) {
 			code++
 		}
 	}
-}
-
-// maxGlyph is how long the name of a glyph may be, in bytes, as the format has it.
-const maxGlyph = 127
-
-// glyph is the text of a glyph's name, "" if that is not known.
-func glyph(n string) string {
-	if len(n) > maxGlyph {
-		return ""
-	}
-	n, _, _ = strings.Cut(n, ".")
-	if len([]rune(n)) == 1 {
-		return n
-	}
-	for _, prefix := range []string{"uni", "u"} {
-		if digits, ok := strings.CutPrefix(n, prefix); ok && len(digits) >= 4 {
-			if c, err := strconv.ParseUint(digits[:min(len(digits), 6)], 16, 32); err == nil && c < 0x110000 {
-				return string(rune(c))
-			}
-		}
-	}
-	const names = " space   exclam ! quotedbl \" numbersign # dollar $ percent % ampersand & quotesingle ' quoteright ’ quoteleft ‘ parenleft ( " +
-		"parenright ) asterisk * plus + comma , hyphen - minus − period . slash / zero 0 one 1 two 2 three 3 four 4 five 5 six 6 seven 7 " +
-		"eight 8 nine 9 colon : semicolon ; less < equal = greater > question ? at @ bracketleft [ backslash \\ bracketright ] " +
-		"underscore _ braceleft { bar | braceright } asciitilde ~ asciicircum ^ grave ` bullet • endash – emdash — ellipsis … " +
-		"quotedblleft “ quotedblright ” fi fi fl fl ff ff ffi ffi ffl ffl germandbls ß adieresis ä odieresis ö udieresis ü Adieresis Ä " +
-		"Odieresis Ö Udieresis Ü eacute é egrave è agrave à ccedilla ç ecircumflex ê ntilde ñ copyright © registered ® degree ° Euro € section § "
-	if n == "space" {
-		return " "
-	}
-	if i := strings.Index(names, " "+n+" "); i >= 0 {
-		s, _, _ := strings.Cut(names[i+len(n)+2:], " ")
-		return s
-	}
-	return ""
 }
 
 // toUnicode reads the map that says what codes mean.

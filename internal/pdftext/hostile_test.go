@@ -1,6 +1,7 @@
 package pdftext
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -31,6 +32,48 @@ func mapped(cmap, widths, paints string) string {
 	return string(b.end(b.object("<</Subtype /Type0 /ToUnicode %d 0 R /DescendantFonts [<<%s>>]>>", stream, widths), paints))
 }
 
+// formed is a page that paints a form, which paints the next one, and so on n times: the last one has a content
+// of its own.
+func formed(n int, paints, last string) string {
+	var b strings.Builder
+	b.WriteString("1000 0 obj<</Type/Page/Contents 1001 0 R/Resources<</XObject<</X 1 0 R>>>>>>endobj 1001 0 obj<<>>stream\n/X Do\nendstream endobj ")
+	for i := 1; i <= n; i++ {
+		if i == n {
+			paints = last
+		}
+		fmt.Fprintf(&b, "%d 0 obj<</Subtype/Form/Resources<</XObject<</X %d 0 R>>>>>>stream\n%s\nendstream endobj ", i, i+1, paints)
+	}
+	return b.String()
+}
+
+// treed is a page below n levels of a tree.
+func treed(n int) string {
+	var b strings.Builder
+	b.WriteString("1 0 obj<</Pages 10 0 R>>endobj trailer<</Root 1 0 R>> 2 0 obj<<>>stream\nBT /F 9 Tf (deep) Tj ET\nendstream endobj ")
+	for i := 10; i < 10+n; i++ {
+		fmt.Fprintf(&b, "%d 0 obj<</Kids[%d 0 R]>>endobj ", i, i+1)
+	}
+	fmt.Fprintf(&b, "%d 0 obj<</Type/Page/Contents 2 0 R>>endobj", 10+n)
+	return b.String()
+}
+
+// What lies deep is read, and what lies too deep is an error.
+func TestDepthIsBounded(t *testing.T) {
+	const content = "BT /F 9 Tf (deep) Tj ET"
+	for name, build := range map[string]func(more int) string{
+		"pages": func(more int) string { return treed(maxTree + more) },
+		"forms": func(more int) string { return formed(maxForms+more, "/X Do", content) },
+	} {
+		d, err := Extract([]byte("%PDF-1.4\n" + build(0)))
+		if err != nil || d.Text != "deep" {
+			t.Errorf("%s: %+v, %v", name, d, err)
+		}
+		if d, err = Extract([]byte("%PDF-1.4\n" + build(1))); !errors.Is(err, errDeep) {
+			t.Errorf("%s, one more: %+v, %v", name, d, err)
+		}
+	}
+}
+
 // Documents that would take for ever, or all memory, if they were believed: they end with the budget.
 func TestHostile(t *testing.T) {
 	const (
@@ -49,9 +92,11 @@ func TestHostile(t *testing.T) {
 		"pages in circles":      {"1 0 obj<</Pages 2 0 R>>endobj 2 0 obj<</Kids[2 0 R 2 0 R 3 0 R]>>endobj 3 0 obj<</Kids[2 0 R]>>endobj trailer<</Root 1 0 R>>", noPages},
 		"forms in circles": {"1 0 obj<</Type/Page/Contents 2 0 R/Resources<</XObject<</X 2 0 R>>>>>>endobj " +
 			"2 0 obj<</Subtype/Form>>stream\n" + strings.Repeat("/X Do ", 5000) + "endstream", exhausted},
-		"a bomb":    {mapped("", "", "BT /F1 1 Tf "+strings.Repeat("() Tj ", 4<<20/6)), exhausted},
-		"maps":      {mapped(strings.Repeat("1 beginbfrange <0000> <FFFF> <0041> endbfrange ", 2_000), "", "BT /F1 1 Tf <0001> Tj ET"), exhausted},
-		"wide ones": {mapped("", "/W ["+strings.Repeat("0 65535 1 ", 2_000)+"]", "BT /F1 1 Tf <0001> Tj ET"), exhausted},
+		"forms in forms, twice": {formed(maxForms, "/X Do /X Do", ""), exhausted},
+		"pages in one another":  {"1 0 obj<</Pages<</Kids 2 0 R>>>>endobj 2 0 obj[<</Kids 2 0 R>>]endobj trailer<</Root 1 0 R>>", "nested too deeply"},
+		"a bomb":                {mapped("", "", "BT /F1 1 Tf "+strings.Repeat("() Tj ", 4<<20/6)), exhausted},
+		"maps":                  {mapped(strings.Repeat("1 beginbfrange <0000> <FFFF> <0041> endbfrange ", 2_000), "", "BT /F1 1 Tf <0001> Tj ET"), exhausted},
+		"wide ones":             {mapped("", "/W ["+strings.Repeat("0 65535 1 ", 2_000)+"]", "BT /F1 1 Tf <0001> Tj ET"), exhausted},
 		"meanings": {mapped("1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfrange <00> <FF> <"+strings.Repeat("0020", n)+"> endbfrange", "",
 			"BT /F1 1 Tf ("+strings.Repeat("a", n)+") Tj ET"), "too long"},
 		"maps that end again": {mapped(strings.Repeat("<00> ", 40_000)+strings.Repeat("endbfchar endbfrange ", 20_000), "", "BT /F1 1 Tf <0001> Tj ET"), noText},

@@ -77,7 +77,7 @@ func plain() []byte {
 
 func TestExtract(t *testing.T) {
 	d, err := Extract(plain())
-	want := Document{"A (small) title", "Hello world (café)\nsecond line\n\na paragraph\n\npage\ntwo\nend"}
+	want := Document{Title: "A (small) title", Text: "Hello world (café)\nsecond line\n\na paragraph\n\npage\ntwo\nend"}
 	if err != nil || d != want {
 		t.Errorf("%+q, %v; want %+q", d, err, want)
 	}
@@ -107,6 +107,35 @@ func TestFonts(t *testing.T) {
 		"/Differences [65 /eacute /fi /uni20AC /a.alt 100 /nothing /space]>>>>")
 	if d, err = Extract(b.end(named, "BT /F1 10 Tf (ABCDe\\212) Tj ET")); err != nil || d.Text != "éfi€a ä" {
 		t.Errorf("%+q, %v", d, err)
+	}
+}
+
+// A font of Type 1 has Adobe's standard encoding if it says nothing, and others if they say so.
+func TestStandardEncoding(t *testing.T) {
+	const text = "don't `\\256nd\\257y\\252x\\272 \\261 \\341\\371\\373 \\351"
+	const adobe, windows = "don’t ‘findfly“x” – Æøß Ø", "don't `®nd¯yªxº ± áùû é"
+	for font, want := range map[string]string{
+		"/Subtype /Type1": adobe, "/Subtype /Type1 /Encoding /StandardEncoding": adobe, "/Subtype /TrueType /Encoding /StandardEncoding": adobe,
+		"/Subtype /MMType1 /Encoding <</Type /Encoding>>": adobe, "/Subtype /Type1 /Encoding <</Differences [233 /Zcaron]>>": strings.ReplaceAll(adobe, " Ø", " Ž"),
+		"/Subtype /Type1 /Encoding /WinAnsiEncoding": windows, "/Subtype /Type1 /Encoding <</BaseEncoding /WinAnsiEncoding>>": windows, "/Subtype /TrueType": windows,
+	} {
+		b := newBuilder()
+		d, err := Extract(b.end(b.object("<</Type /Font %s>>", font), "BT /F1 10 Tf ("+text+") Tj ET"))
+		if err != nil || d.Text != want {
+			t.Errorf("%s: %q, %v; want %q", font, d.Text, err, want)
+		}
+	}
+}
+
+// The names of the glyphs of Latin letters and their marks.
+func TestGlyphs(t *testing.T) {
+	for n, want := range map[string]string{
+		"space": " ", "exclam": "!", "backslash": `\`, "quotedbl": `"`, "Aacute": "Á", "oslash": "ø", "guillemotleft": "«", "Scaron": "Š", "aring": "å", "trademark": "™",
+		"macron": "¯", "omacron": "ō", "ffi": "ffi", "lslash": "ł", "zdotaccent": "ż", "quotedblbase": "„", "A": "A", "A.alt": "A", "uni20AC": "€", "u1F600": "😀", "nothing": "", "!": "!",
+	} {
+		if got := glyph(n); got != want {
+			t.Errorf("%s: %q, want %q", n, got, want)
+		}
 	}
 }
 

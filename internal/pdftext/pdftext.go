@@ -17,15 +17,24 @@ import (
 const (
 	maxPages = 5000
 	maxText  = 16 << 20 // bytes of the text
+	maxTree  = 1000     // levels of the tree of pages
 )
 
 // errExhausted is that the budget was not enough: what was not read would be missing silently.
 var errExhausted = errors.New("the PDF is too large to be read")
 
-// Document is what there is to read.
-type Document struct{ Title, Text string }
+// errDeep is that parts of the document lie in each other so deep that they were passed over.
+var errDeep = errors.New("the PDF is nested too deeply to be read")
 
-// Extract reads a document. The pages of the text are separated by an empty line.
+// Document is what there is to read.
+type Document struct {
+	Title, Text string
+	// Damage says what is wrong with a document of which not all could be read, "" of one that is whole.
+	Damage string
+}
+
+// Extract reads a document, of one that is damaged what is left. The pages of the text are separated by an
+// empty line.
 func Extract(data []byte) (Document, error) { return extract(data, budget) }
 
 func extract(data []byte, budget int) (Document, error) {
@@ -33,13 +42,15 @@ func extract(data []byte, budget int) (Document, error) {
 		return Document{}, errors.New("this is no PDF")
 	}
 	f := open(data, budget)
-	if f.resolve(f.trailer["Encrypt"]) != nil {
+	if f.resolve(f.trailer["Encrypt"]) != nil || f.lost.early && f.locked() {
 		return Document{}, errors.New("the PDF is encrypted")
 	}
 	pages := f.pages()
 	switch {
 	case f.left <= 0:
 		return Document{}, errExhausted
+	case f.deep:
+		return Document{}, errDeep
 	case len(pages) == 0:
 		return Document{}, errors.New("the PDF is damaged: it has no pages")
 	case len(pages) > maxPages:
@@ -62,16 +73,20 @@ func extract(data []byte, budget int) (Document, error) {
 			break
 		}
 	}
-	if f.long || b.Len() > maxText {
+	d := Document{Title: f.title(), Text: b.String(), Damage: f.damage(len(pages))}
+	switch {
+	case f.long || len(d.Text) > maxText:
 		return Document{}, errors.New("the text of the PDF is too long")
-	}
-	if f.left <= 0 {
+	case f.left <= 0:
 		return Document{}, errExhausted
-	}
-	if b.Len() == 0 {
+	case f.deep:
+		return Document{}, errDeep
+	case d.Text == "" && d.Damage != "":
+		return Document{}, errors.New(d.Damage + "; there is no text that can be read")
+	case d.Text == "":
 		return Document{}, errors.New("the PDF has no text that can be read; its pages may be pictures")
 	}
-	return Document{Title: f.title(), Text: b.String()}, nil
+	return d, nil
 }
 
 func (f *file) title() string {
@@ -97,16 +112,30 @@ type page struct{ dict, resources dict }
 // its pages in the order of their numbers.
 func (f *file) pages() []page {
 	w := pageWalk{file: f, seen: map[ref]bool{}}
-	w.node(f.dict(f.trailer["Root"])["Pages"], nil, 0)
+	w.node(f.root()["Pages"], nil, 0)
 	if len(w.pages) > 0 {
 		return w.pages
 	}
+	f.lost.pages = 0
 	for _, n := range f.numbers() {
 		if d := f.dict(n); d["Type"] == name("Page") && len(w.pages) <= maxPages {
 			w.pages = append(w.pages, page{d, f.dict(d["Resources"])})
 		}
 	}
 	return w.pages
+}
+
+// root is the catalogue of the document. Where the word that names it is lost it is known by its type.
+func (f *file) root() dict {
+	if d := f.dict(f.trailer["Root"]); d != nil || !f.lost.early {
+		return d
+	}
+	for _, n := range f.numbers() {
+		if d := f.dict(n); d["Type"] == name("Catalog") {
+			return d
+		}
+	}
+	return nil
 }
 
 type pageWalk struct {
@@ -117,7 +146,11 @@ type pageWalk struct {
 
 func (w *pageWalk) node(v any, resources dict, depth int) {
 	// What stands here itself, and not as an object, is never seen before: it may lead on to others like it.
-	if !w.spend(mapCost) || depth > maxDepth || len(w.pages) > maxPages {
+	if !w.spend(mapCost) || len(w.pages) > maxPages {
+		return
+	}
+	if depth > maxTree {
+		w.deep = true
 		return
 	}
 	if r, ok := v.(ref); ok {
@@ -128,6 +161,9 @@ func (w *pageWalk) node(v any, resources dict, depth int) {
 	}
 	d := w.dict(v)
 	if d == nil {
+		if _, named := v.(ref); named {
+			w.lost.pages++
+		}
 		return
 	}
 	if own := w.dict(d["Resources"]); own != nil {
@@ -157,7 +193,7 @@ func (f *file) pageText(p page, fonts map[any]*font) string {
 		content = f.content(p.dict["Contents"])
 	}
 	w := &writer{file: f, fonts: fonts}
-	w.run(content, p.resources, 0)
+	w.run(content, p.resources)
 	f.long = f.long || w.out.Len() >= maxText // run stopped there
 	return w.text()
 }
