@@ -51,6 +51,7 @@ type Settings struct {
 	MaxLine              int64         // bytes of one RPC line
 	Tools                []string      // tools enabled, search spelled search_files; nil is all, empty is none
 	Transport            string        // "auto", "uds", "tcp" or "file"
+	Figures              bool          // matplotlib saves its figures as artifacts, where they are wanted
 
 	Backend string // a name that Input.Backends offers
 
@@ -64,6 +65,10 @@ type Settings struct {
 	// --env and of --skill. EnvSet are the ones that --env NAME=value sets.
 	EnvPassthrough []string
 	EnvSet         map[string]string
+
+	// EnvNamed are those of EnvPassthrough that --env names: that one of them is not set is a warning,
+	// where a file and a skill name what other runs have.
+	EnvNamed []string
 
 	Docker Docker
 	SSH    SSH

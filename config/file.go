@@ -33,6 +33,9 @@ func (l *loader) file() {
 	if errors.Is(err, fs.ErrNotExist) && !asked {
 		return
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: name one that is there with --config, or leave that and HERMES_EXEC_CONFIG out", err)
+	}
 	if errors.Is(err, fs.ErrPermission) {
 		err = fmt.Errorf("%w: set HERMES_HOME to a directory of your own, or --config to a file that you can read", err)
 	}
@@ -166,14 +169,19 @@ type document struct {
 // place is where a node is, for people.
 func (d *document) place(n *yaml.Node) string { return fmt.Sprintf("file %s:%d", d.name, n.Line) }
 
+// sections are those whose keys are read one by one. What stands under toolsSection is a list for each tool.
+func sections() []string { return []string{"code_execution", "terminal", "web", "security"} }
+
+const toolsSection = "tools"
+
 // root applies the sections.
 func (d *document) root(root *yaml.Node) {
 	d.duplicates(root, "")
 	for _, p := range pairs(root) {
-		switch p.name.Value {
-		case "code_execution", "terminal", "web", "security":
+		switch {
+		case slices.Contains(sections(), p.name.Value):
 			d.section(p.name, p.node)
-		case "tools":
+		case p.name.Value == toolsSection:
 			d.tools(p.name, p.node)
 		default:
 			d.entry(p.name, p.name.Value, p.node)
@@ -199,14 +207,14 @@ func (d *document) section(name, node *yaml.Node) {
 	}
 }
 
-// entry applies one key. One that nobody knows belongs to Hermes Agent, or is a slip: a note tells.
+// entry applies one key. One that nobody knows belongs to Hermes Agent, or is a slip.
 func (d *document) entry(name *yaml.Node, path string, node *yaml.Node) {
 	plainPath := strings.TrimSuffix(path, "_file")
 	i := slices.IndexFunc(d.loaded.keys, func(k key) bool {
 		return k.name != "" && (k.name == path || k.secret && k.name == plainPath)
 	})
 	if i < 0 {
-		d.loaded.Notes = append(d.loaded.Notes, fmt.Sprintf("%s:%d: unknown key %s is ignored", d.name, name.Line, path))
+		d.unknown(name, path, node)
 		return
 	}
 	if isNull(node) {
@@ -245,7 +253,12 @@ func (l *loader) secretFile(k key, origin, file string) {
 		l.mistake(k, origin, "", fmt.Errorf("%s: %w", file, err))
 		return
 	}
-	l.apply(k, origin, value{texts: []string{strings.TrimSpace(string(data))}})
+	secret := strings.TrimSpace(string(data))
+	if secret == "" {
+		l.mistake(k, origin, "", fmt.Errorf("%s is empty: want the secret in it", file))
+		return
+	}
+	l.apply(k, origin, value{texts: []string{secret}})
 }
 
 // duplicates reports keys that stand twice, of which YAML would silently take the last.

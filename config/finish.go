@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 
+	"github.com/hermes-exec/hermes-exec/internal/near"
 	"github.com/hermes-exec/hermes-exec/internal/volume"
 )
 
@@ -36,7 +37,7 @@ func (l *loader) backend(s *Settings) {
 	}
 	l.errs.Errors = append(l.errs.Errors, &ValueError{
 		Key: "terminal.backend", Value: s.Backend, Origin: l.loaded.Origin("terminal.backend"),
-		Err: fmt.Errorf("backend %q %s: want %s", s.Backend, what, strings.Join(offered, ", ")),
+		Err: fmt.Errorf("backend %q %s: %s", s.Backend, what, near.Or(s.Backend, offered, "want "+strings.Join(offered, ", "))),
 	})
 }
 

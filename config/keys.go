@@ -215,6 +215,10 @@ func executionKeys() []key {
 			help: "what a session's timeout does; `interrupt` tries KeyboardInterrupt for 2 s first",
 		}, oneOf(KillOnTimeout, InterruptOnTimeout), text, func(s *Settings) *OnTimeout { return &s.OnTimeout }),
 		scalar(key{
+			name: "code_execution.figures", flag: "figures", want: "`true` or `false`", example: "true",
+			help: "matplotlib saves what a script shows, and what it has not shown at its end, as `figure-N.png` among the artifacts of a run that has `--artifacts`",
+		}, boolean, strconv.FormatBool, func(s *Settings) *bool { return &s.Figures }),
+		scalar(key{
 			name: "code_execution.kill_grace", want: "seconds", example: "1",
 			help: "between SIGTERM and SIGKILL; 0 kills at once",
 		}, duration(0), seconds, func(s *Settings) *time.Duration { return &s.KillGrace }),
@@ -375,7 +379,7 @@ func addEnv(s *Settings, item string) error {
 	case strings.ContainsRune(text, 0):
 		return fmt.Errorf("the value of %s holds a NUL", name)
 	case !set:
-		s.EnvPassthrough = union(s.EnvPassthrough, []string{name})
+		s.EnvPassthrough, s.EnvNamed = union(s.EnvPassthrough, []string{name}), union(s.EnvNamed, []string{name})
 	default:
 		s.EnvSet = maps.Clone(s.EnvSet)
 		if s.EnvSet == nil {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hermes-exec/hermes-exec/internal/discreet"
 )
 
 func otherKeys() []key {
@@ -19,7 +21,7 @@ func otherKeys() []key {
 		scalar(key{
 			name: "web.searxng_url", env: []string{"SEARXNG_URL"}, want: "URL", example: "https://searx.example.org",
 			help: "the SearXNG instance",
-		}, httpURL, withoutPassword, func(s *Settings) *string { return &s.Web.SearxngURL }),
+		}, httpURL, discreet.URL, func(s *Settings) *string { return &s.Web.SearxngURL }),
 		scalar(key{
 			name: "web.brave_api_key", env: []string{"BRAVE_SEARCH_API_KEY", "BRAVE_API_KEY"}, want: "text", example: "${BRAVE_API_KEY}", secret: true,
 			help: "the key for Brave Search",
@@ -30,7 +32,7 @@ func otherKeys() []key {
 		}, plain, text, func(s *Settings) *string { return &s.Web.TavilyAPIKey }),
 		scalar(key{
 			name: "web.allow_private", want: "`true` or `false`", example: "true",
-			help: "lets the web tools dial private addresses",
+			help: "lets the web tools dial every address, 169.254.169.254 too, where a cloud hands out the credentials of its machine",
 		}, boolean, strconv.FormatBool, func(s *Settings) *bool { return &s.Web.AllowPrivate }),
 		scalar(key{
 			name: "timezone", want: "IANA name", example: "Europe/Athens",
@@ -59,16 +61,7 @@ func httpURL(text string) (string, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return "", fmt.Errorf("%q is not a http or https URL", withoutPassword(text))
+		return "", fmt.Errorf("%q is not a http or https URL", discreet.URL(text))
 	}
 	return text, nil
-}
-
-// withoutPassword shows a URL.
-func withoutPassword(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return masked
-	}
-	return u.Redacted()
 }

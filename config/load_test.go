@@ -147,6 +147,8 @@ func TestValues(t *testing.T) {
 		{"transport", "UDS", func(s Settings) any { return s.Transport }, "uds", ""},
 		{"transport", "pigeon", nil, nil, "want auto, uds, tcp, file"},
 		{"backend", "Docker", func(s Settings) any { return s.Backend }, "docker", ""},
+		{"mode", "strit", nil, nil, `"strit" is not known: did you mean strict?`},
+		{"backend", "docer", nil, nil, `backend "docer" is not known: did you mean docker?`},
 		{"backend", "modal", nil, nil, `backend "modal" is not known: want local, docker, ssh`},
 		{"mount-cwd", "true", func(s Settings) any { return s.Docker.MountCwd }, true, ""},
 		{"mount-cwd", "maybe", nil, nil, `"maybe" is neither true nor false`},

@@ -45,6 +45,11 @@ func TestSecretKeys(t *testing.T) {
 			}
 		})
 	}
+	empty := input(t)
+	empty.Environ["BRAVE_API_KEY_FILE"] = write(t, " \n")
+	if _, err := Load(empty); err == nil || !strings.Contains(err.Error(), "environment BRAVE_API_KEY_FILE: "+empty.Environ["BRAVE_API_KEY_FILE"]+" is empty") {
+		t.Error(err)
+	}
 	in := input(t)
 	in.Environ["TAVILY_API_KEY"], in.Environ["TAVILY_API_KEY_FILE"] = "a-secret", file
 	if _, err := Load(in); err == nil || strings.Contains(err.Error(), "a-secret") ||
@@ -66,6 +71,9 @@ func TestPassthrough(t *testing.T) {
 	s := load(t, in).Settings
 	if want := []string{"FROM_FILE", "TWICE", "FROM_VARIABLE", "FROM_FLAG", "FROM_SKILL"}; !slices.Equal(s.EnvPassthrough, want) {
 		t.Errorf("passed %q, want %q", s.EnvPassthrough, want)
+	}
+	if want := []string{"FROM_VARIABLE", "FROM_FLAG"}; !slices.Equal(s.EnvNamed, want) {
+		t.Errorf("named %q, want %q", s.EnvNamed, want)
 	}
 	if s.EnvSet["MODE"] != "slow, but sure" || s.EnvSet["MODE2"] != "a,b" || len(s.EnvSet) != 2 {
 		t.Errorf("set %q", s.EnvSet)

@@ -103,7 +103,7 @@ func requiredName(item *yaml.Node) (string, error) {
 func skillFile(path string) ([]string, error) {
 	f, _, err := openRegular(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, cause(err))
+		return nil, fmt.Errorf("%s: %w: want the path of a SKILL.md", path, cause(err))
 	}
 	defer f.Close()
 	names, err := Skill(f)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/hermes-exec/hermes-exec/internal/near"
 )
 
 // value is what one place says about one key: texts from a flag or a variable, or a node of a file.
@@ -250,17 +252,19 @@ func oneOf[T ~string](words ...T) func(string) (T, error) {
 		if slices.Contains(words, word) {
 			return word, nil
 		}
-		return "", fmt.Errorf("%q is not known: want %s", text, join(words))
+		return "", fmt.Errorf("%q is not known: %s", text, near.Or(text, plainTexts(words), "want "+join(words)))
 	}
 }
 
 // join lists words for a message.
-func join[T ~string](words []T) string {
+func join[T ~string](words []T) string { return strings.Join(plainTexts(words), ", ") }
+
+func plainTexts[T ~string](words []T) []string {
 	texts := make([]string, len(words))
 	for i, w := range words {
 		texts[i] = string(w)
 	}
-	return strings.Join(texts, ", ")
+	return texts
 }
 
 // plain takes a text as it is.
