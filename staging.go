@@ -31,12 +31,12 @@ func (e *Env) staged(dir string) []backend.File {
 	return []backend.File{{Name: path.Join(dir, stubName), Data: e.stub, Mode: 0o600}}
 }
 
-// stage makes the staging directory of a session, with the module of the tools in it.
+// stage makes the staging directory of a session, with the modules that it needs in it.
 func (e *Env) stage(ctx context.Context) (string, error) {
 	dir := e.newStaging()
 	for _, f := range e.staged(dir) {
 		if err := e.backend.Put(ctx, f.Name, bytes.NewReader(f.Data), f.Mode); err != nil {
-			return "", fmt.Errorf("stage %s: %w", stubName, err)
+			return "", fmt.Errorf("stage %s: %w", path.Base(f.Name), err)
 		}
 	}
 	return dir, nil
@@ -110,7 +110,7 @@ func (e *Env) environFrom(base map[string]string, staging string, rpc map[string
 	s, info := e.options.Settings, e.backend.Info()
 	passthrough, set := s.Environment(e.options.Environ)
 	o := environ.Options{
-		OS: info.OS, Passthrough: passthrough, Set: set, Reserved: s.ReservedEnv,
+		OS: info.OS, Passthrough: passthrough, Named: s.EnvNamed, Set: set, Reserved: s.ReservedEnv,
 		Python: info.Python.Path, Staging: staging, Strict: s.Mode == config.Strict,
 		Home: info.Scratch, HomeBad: info.NoHome, Timezone: s.Timezone, NoZones: info.NoZones, RPC: rpc,
 	}

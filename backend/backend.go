@@ -39,7 +39,8 @@ type Backend interface {
 	// Put writes a file: whole or not at all, never visible half written. Parent directories are
 	// made (0700). An existing file is replaced and a symlink is followed; mode is what the file
 	// has afterwards, and mode 0 means that of the file it replaces, else 0600. A relative name is
-	// relative to Info().Dir.
+	// relative to Info().Dir. A mode with fs.ModeDir makes a directory (0700) instead, if there is none;
+	// r has nothing then.
 	Put(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error
 
 	// Get opens a regular file for reading; ctx bounds the reading too. Nothing is transferred far

@@ -32,15 +32,37 @@ var (
 // Error says which operation of which backend went wrong, as fs.PathError does for files.
 type Error struct {
 	Backend string // Info.Name
-	Op      string // what was being done, for example "put /srv/app/x.py"
+	Op      string // what was being done, for example "put /srv/app/x.py"; "" where Err says it
 	Err     error
 }
 
 // Error returns the backend, the operation and the cause.
-func (e *Error) Error() string { return e.Backend + ": " + e.Op + ": " + e.Err.Error() }
+func (e *Error) Error() string {
+	if e.Op == "" {
+		return e.Backend + ": " + e.Err.Error()
+	}
+	return e.Backend + ": " + e.Op + ": " + e.Err.Error()
+}
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// AdviceError is an error with what whoever meets it can do about it.
+type AdviceError struct {
+	Err  error
+	Next string // one clause: lower case, no period
+}
+
+// Error returns the error and, as its last words, what to do.
+func (e *AdviceError) Error() string { return e.Err.Error() + "; " + e.Next }
+
+// Unwrap returns the error.
+func (e *AdviceError) Unwrap() error { return e.Err }
+
+// Advise adds what to do to an error.
+func Advise(err error, format string, args ...any) error {
+	return &AdviceError{err, fmt.Sprintf(format, args...)}
+}
 
 // GoneError is the end of an environment, with its reason: ErrUnavailable. All that the end meets tells the
 // same one.

@@ -9,8 +9,8 @@ import (
 	"github.com/hermes-exec/hermes-exec/internal/fields"
 )
 
-// maxMessage bounds what a kernel may send, in bytes: its messages are a few numbers. A cell that
-// has found the descriptor may send anything.
+// maxMessage bounds what a kernel may send, in bytes: its messages are a few numbers, and names that known.py
+// bounds. A cell that has found the descriptor may send anything.
 const maxMessage = 1 << 16
 
 var errMessage = errors.New("the kernel sent no message")

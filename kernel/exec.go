@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -82,6 +84,9 @@ func (k *Kernel) encode(c Cell, code []byte) []byte {
 	for _, arg := range c.Args {
 		b = fields.Append(b, "arg", arg)
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		b = fields.Append(b, "env", name+"="+c.Env[name])
+	}
 	if c.Dir != "" && c.Dir != k.dir {
 		b = fields.Append(b, "dir", c.Dir)
 	}
@@ -126,7 +131,7 @@ func (k *Kernel) done(m fields.Fields) (*Outcome, error) {
 	if dir := m.Text("refused"); dir != "" { // nothing of the cell has run
 		return nil, fmt.Errorf("%w: %s: %s", backend.ErrDir, dir, m.Text("why"))
 	}
-	o := &Outcome{Delivered: true, Exited: m.Int("exited") != 0, Moved: m.Text("moved")}
+	o := &Outcome{Delivered: true, Exited: m.Int("exited") != 0, Moved: m.Text("moved"), Tools: m.Pairs("tool")}
 	if code := int(m.Int("code")); code != 0 {
 		o.Exit = &backend.ExitError{Code: code}
 	}

@@ -27,6 +27,9 @@ type Cell struct {
 	// that of the cell before: until then it stays where the cells themselves have gone.
 	Dir string
 
+	// Env are variables of this cell alone, beside those of the process and before them.
+	Env map[string]string
+
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Keep           *backend.Keep
@@ -60,6 +63,9 @@ type Outcome struct {
 	Fallback string
 	// Lost is why the state of earlier cells was gone when this one began: its kernel had ended.
 	Lost error
+	// Tools are the names by which a cell that failed knew tools of earlier cells, with those tools, or
+	// hermes_tools. It is the environment's word.
+	Tools map[string]string
 	// Moved is where the cell ran because its directory had been removed; "" is where it should.
 	Moved string
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 
@@ -35,9 +36,15 @@ func (o *oneShot) Exec(ctx context.Context, c Cell) (*Outcome, error) {
 		script = path.Join(o.process.Staging, ScriptName)
 		files = append(slices.Clone(files), backend.File{Name: script, Data: c.Code, Mode: 0o600})
 	}
+	env := o.process.Env
+	if len(c.Env) > 0 {
+		env = make(map[string]string, len(o.process.Env)+len(c.Env)) // not a clone: that of nil is nil
+		maps.Copy(env, o.process.Env)
+		maps.Copy(env, c.Env)
+	}
 	p, err := backend.Run(ctx, o.backend, backend.Cmd{
 		Args: append([]string{o.backend.Info().Python.Path, script}, c.Args...),
-		Dir:  c.Dir, Env: o.process.Env, Files: files,
+		Dir:  c.Dir, Env: env, Files: files,
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Keep: c.Keep,
 	}, o.process.stop)
 	if p == nil {

@@ -28,8 +28,26 @@ var hermes embed.FS
 //go:embed alone/prune.py
 var prune []byte
 
+//go:embed alone/offer.py
+var offer []byte
+
+// hermes_figures.py is imported by matplotlib, in the process of the script.
+//
+//go:embed alone/hermes_figures.py
+var figures []byte
+
+// Figures is the module that has matplotlib save its figures as artifacts. It is imported as hermes_figures.
+func Figures() []byte { return bytes.Clone(figures) }
+
 // Prune removes what dead agents have left, and lists it: it defines main(mark, everything).
 func Prune() []byte { return bytes.Clone(prune) }
+
+// Offer starts the agent from a library that an image carries, or asks for one: it defines
+// offer(library, lease, volatile).
+func Offer() []byte { return bytes.Clone(offer) }
+
+// Installed is where an image may carry guest libraries, each under its name.
+const Installed = "/usr/local/lib/hermes-exec"
 
 // Bootstrap is the first code that runs in the guest. It defines boot.
 func Bootstrap() ([]byte, error) { return hermes.ReadFile("hermes/bootstrap.py") }

@@ -1,7 +1,7 @@
 """Puts the guest library into an image, compiled: install.py SOURCE FOLDER.
 
 Source is the folder "hermes" beside this file. A hermes-exec of the same version, which is what the name
-stands for, need not send it then (see bootstrap.py), so that a container is some 10 ms sooner ready. All others
+stands for, need not send it then (see alone/offer.py), so that a container is some 10 ms sooner ready. All others
 send their own.
 """
 
@@ -37,6 +37,10 @@ def install(source: str, folder: str) -> str:
         package, quiet=1, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
     ):
         sys.exit("the library does not compile")
+    sys.path.insert(0, target)
+    from _hermes_exec import bundle  # type: ignore[import]
+
+    bundle.write(target)
     return target
 
 

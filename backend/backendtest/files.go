@@ -28,6 +28,7 @@ func putCases() []testCase {
 		{"put onto what is no file", putOnto},
 		{"put from many at once", putMany},
 		{"put with a start", putWithStart},
+		{"put a directory", putDir},
 		{"put with a start makes its directory", putStartDir},
 		{"put with a start that must not be", putWithoutStart},
 	}
@@ -114,6 +115,29 @@ func putParents(ctx context.Context, e *env) {
 		if found.Kind != "dir" || found.Mode != 0o700 {
 			e.Errorf("parent %+v", found)
 		}
+	}
+}
+
+func putDir(ctx context.Context, e *env) {
+	name := e.scratch("d/e/f")
+	for range 2 { // what is there stays
+		if err := e.Put(ctx, name, strings.NewReader(""), fs.ModeDir); err != nil {
+			e.Fatal(err)
+		}
+		for _, found := range e.stat(ctx, name, e.scratch("d")) {
+			if found.Kind != "dir" || found.Mode != 0o700 {
+				e.Errorf("%+v", found)
+			}
+		}
+	}
+	cmd := e.sh("ls started")
+	cmd.Dir = e.Info().Scratch
+	cmd.Files = []backend.File{{Name: e.scratch("started"), Mode: fs.ModeDir}, {Name: e.scratch("started/file")}}
+	if got := e.output(ctx, cmd); got != "file\n" {
+		e.Errorf("got %q", got)
+	}
+	if err := e.Put(ctx, e.scratch("started/file"), strings.NewReader(""), fs.ModeDir); err == nil {
+		e.Errorf("a directory in place of a file")
 	}
 }
 

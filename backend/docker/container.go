@@ -104,13 +104,14 @@ func (s *spec) limits() string {
 	return "limits: " + strings.Join(list, ", ")
 }
 
-// narrow adds its limit to the error of a container that ran out of memory before it could be used.
+// narrow adds its limit to the error of a container that ran out of memory before it could be used: in its
+// agent's start, or in what the agent was asked for first.
 func (s *spec) narrow(err error) error {
 	exit, ok := errors.AsType[*backend.ExitError](err)
 	if !ok || !exit.OOMKilled || s.host.Memory == 0 {
 		return err
 	}
-	return fmt.Errorf("%w; it may use %s of memory: --memory gives it more", err, units.BytesSize(float64(s.host.Memory)))
+	return backend.Advise(err, "it may use %s of memory: --memory gives it more", units.BytesSize(float64(s.host.Memory)))
 }
 
 func (c Config) network() string {
@@ -189,9 +190,26 @@ func (s *spec) create(ctx context.Context, e *engine, progress func(string)) (id
 			s.meeting.refused(err)
 			s.meeting = nil
 		default:
-			return "", e.explain(err)
+			return "", advised(e.explain(err))
 		}
 	}
+}
+
+// advised adds to what an engine says of a container that it does not make what may be asked for instead.
+func advised(err error) error {
+	for words, next := range map[string]string{
+		"bind source path does not exist": "make that directory, or mount another: --volume",
+		"invalid reference format":        "an image is called NAME[:TAG], or HOST/NAME[:TAG]: --image",
+		"unable to find user":             "name one that the image has, or a number: --user",
+	} {
+		if strings.Contains(err.Error(), words) {
+			return backend.Advise(err, "%s", next)
+		}
+	}
+	if text := err.Error(); strings.Contains(text, "network ") && strings.Contains(text, "not found") {
+		return backend.Advise(err, "docker network ls lists those that are there: --network")
+	}
+	return err
 }
 
 // enforced makes what the engine says of its limits a warning of the result.
@@ -277,7 +295,7 @@ func (s *spec) startOnce(ctx context.Context, e *engine, progress func(string)) 
 	}
 	g, err := guest.Open(ctx, p, opt)
 	if failed := <-started; failed != nil {
-		return nil, nil, errors.Join(e.explain(failed), p.disposed())
+		return nil, nil, errors.Join(advised(e.explain(failed)), p.disposed())
 	}
 	return p, g, err
 }

@@ -119,7 +119,8 @@ func (c Config) open(ctx context.Context, e *engine) (*Backend, error) {
 	b.info.NoNetwork, b.info.Memory = made.host.NetworkMode.IsNone(), made.host.Memory
 	_, b.info.TempInMemory = made.host.Tmpfs[b.info.Temp]
 	b.meeting = meet
-	return b.entered(ctx, c)
+	b, err = b.entered(ctx, c)
+	return b, made.narrow(err)
 }
 
 // warned is an error with what may be its cause: that an image is made for other machines, for example.
@@ -207,7 +208,7 @@ func (c Config) interpreters() []string {
 
 // agent says how the agent at the other end of l is opened.
 func (c Config) agent(l link) guest.Options {
-	return guest.Options{Name: "docker", Target: c.target(), Lease: lease, Diagnose: l.said}
+	return guest.Options{Name: "docker", Target: c.target(), Lease: lease, Offer: true, Diagnose: l.said}
 }
 
 // boot starts each interpreter in turn until one carries the agent. With an error of the agent's start has
@@ -224,8 +225,8 @@ func (c Config) boot(ctx context.Context, e *engine, start func(python string) (
 		}
 		tried = append(tried, python+": "+plainly(err))
 	}
-	return nil, fmt.Errorf("%w in %s: %s; use one with Python 3.8 or newer (--image), or name its interpreter (--python)",
-		backend.ErrNoPython, c.target(), strings.Join(tried, "; "))
+	err := fmt.Errorf("%w in %s: %s", backend.ErrNoPython, c.target(), strings.Join(tried, "; "))
+	return nil, backend.Advise(err, "use one with Python 3.8 or newer (--image), or name its interpreter (--python)")
 }
 
 // unfit tells whether an agent did not start because of the interpreter: there is none, it is too old, or

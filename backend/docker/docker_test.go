@@ -2,7 +2,11 @@ package docker
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"io/fs"
+	"strings"
 	"testing"
 
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -43,5 +47,29 @@ func TestUnfit(t *testing.T) {
 		if got := unfit(t.Context(), test.err, endedLink{status: test.status}); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
+	}
+}
+
+// Who cannot use an engine, or gets no container of it, is told what to do.
+func TestAdvice(t *testing.T) {
+	e := &engine{host: "unix:///run/docker.sock"}
+	refused := func(words string) error { return advised(errors.New("Error response from daemon: " + words)) }
+	for want, err := range map[string]error{
+		"DOCKER_HOST":             e.unreached(&fs.PathError{Op: "dial", Path: "/run/docker.sock", Err: fs.ErrNotExist}),
+		"join the group":          e.unreached(&fs.PathError{Op: "dial", Path: "/run/docker.sock", Err: fs.ErrPermission}),
+		"ca.pem":                  e.unreached(&tls.CertificateVerificationError{Err: errors.New("signed by nobody")}),
+		"check the name":          e.unreached(backend.Advise(errors.New("no such host"), "check the name")),
+		"mount another: --volume": refused(`invalid mount config for type "bind": bind source path does not exist: /x`),
+		"NAME[:TAG]":              refused("invalid reference format: repository name must be lowercase"),
+		"a number: --user":        refused("unable to find user me: no matching entries in passwd file"),
+		"docker network ls":       refused("network far not found"),
+	} {
+		advice, ok := errors.AsType[*backend.AdviceError](err)
+		if !ok || !strings.Contains(advice.Next, want) || !strings.Contains(err.Error(), advice.Next) {
+			t.Errorf("%v: no advice about %s", err, want)
+		}
+	}
+	if err := refused("something else"); errors.As(err, new(*backend.AdviceError)) {
+		t.Errorf("%v: a guess", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"regexp"
@@ -16,6 +17,7 @@ import (
 	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
 
+	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/sshclient"
 )
 
@@ -180,10 +182,24 @@ func (e *engine) kept(ctx context.Context) error {
 // explain names the engine that was tried, unless the error does, and the cause of what failed.
 func (e *engine) explain(err error) error {
 	if cause := e.undialled.Load(); cause != nil && client.IsErrConnectionFailed(err) {
-		return fmt.Errorf("cannot connect to the engine at %s: %w", e.host, *cause)
+		return e.unreached(*cause)
 	}
 	if strings.Contains(err.Error(), e.host) {
 		return err
 	}
 	return fmt.Errorf("engine at %s: %w", e.host, err)
+}
+
+// unreached says what to do about an engine that nothing leads to.
+func (e *engine) unreached(cause error) error {
+	err := fmt.Errorf("cannot connect to the engine at %s: %w", e.host, cause)
+	switch {
+	case errors.As(cause, new(*backend.AdviceError)): // of the way to it
+		return err
+	case errors.Is(cause, fs.ErrPermission):
+		return backend.Advise(err, "join the group that may use it (docker, as a rule), or use a rootless engine")
+	case errors.As(cause, new(*tls.CertificateVerificationError)):
+		return backend.Advise(err, "put the authority that signed its certificate into ca.pem in DOCKER_CERT_PATH")
+	}
+	return backend.Advise(err, "start it, or say where another is: DOCKER_HOST, or docker context use NAME")
 }

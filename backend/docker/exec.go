@@ -12,6 +12,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 
+	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/guest"
 )
 
@@ -65,13 +66,13 @@ func (c Config) running(ctx context.Context, e *engine) error {
 	r, err := e.ContainerInspect(ctx, c.Container)
 	switch {
 	case errdefs.IsNotFound(err):
-		return fmt.Errorf("there is no container %s at %s", c.Container, e.host)
+		return backend.Advise(fmt.Errorf("there is no container %s at %s", c.Container, e.host), "docker ps lists those that run there")
 	case err != nil:
 		return e.explain(err)
 	case r.State == nil || !r.State.Running:
-		return fmt.Errorf("container %s is not running: docker start %[1]s", c.Container)
+		return backend.Advise(fmt.Errorf("container %s is not running", c.Container), "docker start %s", c.Container)
 	case r.State.Paused:
-		return fmt.Errorf("container %s is paused: docker unpause %[1]s", c.Container)
+		return backend.Advise(fmt.Errorf("container %s is paused", c.Container), "docker unpause %s", c.Container)
 	}
 	return nil
 }

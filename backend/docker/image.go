@@ -10,6 +10,8 @@ import (
 	"github.com/distribution/reference"
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/go-units"
+
+	"github.com/hermes-exec/hermes-exec/backend"
 )
 
 // pull fetches an image, with the credentials that the docker command would use. Progress is told of it
@@ -27,7 +29,8 @@ func (e *engine) pull(ctx context.Context, name string, progress func(string)) e
 	case ctx.Err() != nil:
 		return &waitError{"the engine at " + e.host + " was pulling it", context.Cause(ctx)}
 	default:
-		return fmt.Errorf("image %s is not at %s and could not be pulled: %w; name another with --image, or build it there", name, e.host, err)
+		err = fmt.Errorf("it is not at %s and could not be pulled: %w", e.host, err)
+		return backend.Advise(err, "name another with --image, or build it there")
 	}
 }
 

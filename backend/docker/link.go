@@ -54,12 +54,18 @@ func attach(ctx context.Context, e *engine, id string) (*mainProcess, error) {
 	p := &mainProcess{engine: e, id: id, ended: make(chan struct{})}
 	ctx, cancel, stop := outliving(ctx)
 	defer stop()
+	// Beside each other: either is a request of its own, and the container is not started before both.
+	var exited <-chan container.WaitResponse
+	var failed <-chan error
+	var asking sync.WaitGroup
+	asking.Go(func() { exited, failed = e.ContainerWait(ctx, id, container.WaitConditionNextExit) })
 	conn, err := e.ContainerAttach(bound(ctx), id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
 		cancel()
+		asking.Wait()
 		return nil, err
 	}
-	exited, failed := e.ContainerWait(ctx, id, container.WaitConditionNextExit)
+	asking.Wait()
 	p.open(conn, cancel)
 	p.work.Go(func() { p.listen(exited, failed) })
 	return p, nil

@@ -13,7 +13,11 @@ import (
 // put writes a file by temporary name and rename.
 func (g *ground) put(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error {
 	err := g.alive()
-	if err == nil {
+	switch {
+	case err != nil:
+	case mode.IsDir():
+		err = os.MkdirAll(g.abs(name), 0o700)
+	default:
 		err = put(g.abs(name), &opReader{ctx, g, r}, mode.Perm())
 	}
 	if err != nil {

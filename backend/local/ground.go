@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -37,7 +38,7 @@ func usable(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:
-		return err
+		return fmt.Errorf("%s: %w", dir, bare(err))
 	case !info.IsDir():
 		return fmt.Errorf("%s is no directory", dir)
 	}
@@ -49,4 +50,12 @@ func usable(dir string) error {
 
 func wrap(op string, err error) error {
 	return &backend.Error{Backend: "local", Op: op, Err: err}
+}
+
+// unopened is why the environment could not be opened. There is one of it here, and no name to tell it by.
+func unopened(err error) error {
+	if errors.Is(err, backend.ErrNoPython) || errors.Is(err, backend.ErrDir) { // which say so themselves
+		return wrap("", err)
+	}
+	return wrap("open", err)
 }

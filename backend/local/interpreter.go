@@ -2,7 +2,9 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,7 +80,8 @@ func explicit(cfg Config) (string, error) {
 		if found := lookAll(path, cfg.Env["PATH"]); len(found) > 0 {
 			return found[0], nil
 		}
-		return "", fmt.Errorf("%w: %s is not on PATH", backend.ErrNoPython, path)
+		return "", backend.Advise(fmt.Errorf("%w: %s is not on PATH", backend.ErrNoPython, path),
+			"name an interpreter by its path, or leave --python out: then python3 is looked for")
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(cfg.Dir, path)
@@ -105,6 +108,14 @@ func executable(path string) bool {
 
 func within(path, dir string) bool {
 	return dir != "" && strings.HasPrefix(path, filepath.Clean(dir)+string(filepath.Separator))
+}
+
+// unstarted is why an interpreter did not start, without its path, which who tells it has named.
+func unstarted(path string, err error) error {
+	if of := (*fs.PathError)(nil); errors.As(err, &of) && of.Path == path {
+		return of.Err
+	}
+	return err
 }
 
 // noPython explains a search that found nothing.

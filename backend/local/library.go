@@ -23,8 +23,9 @@ const unusedFor = 30 * 24 * time.Hour
 const usedEvery = 24 * time.Hour
 
 // library puts the guest library into the caller's cache, where interpreters keep its bytecode:
-// compiling it takes half the time of a start. The code is compared with what it should be each time,
-// for whatever ran here before may have changed it; what others may write to is not used.
+// compiling it takes half the time of a start. The code is compared with what it should be each time;
+// what others may write to is not used. The bytecode beside it is the interpreters' own, as everywhere:
+// what this user's own programs write there nobody tells from it.
 func library(env map[string]string) (string, error) {
 	cache, err := cacheDir(env)
 	if err != nil {

@@ -4,6 +4,7 @@ package local_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,32 +12,54 @@ import (
 
 	"github.com/hermes-exec/hermes-exec/backend/local"
 	"github.com/hermes-exec/hermes-exec/internal/testenv"
+	"github.com/hermes-exec/hermes-exec/python"
 )
 
-// TestDamagedLibrary: bytecode that cannot be loaded, of the first module or of a later one, costs one
-// start that is slower, after which the library is as it should be.
+// TestDamagedLibrary: bytecode that cannot be loaded, of the first module, of a later one or in the bundle,
+// costs one start that is slower, after which the library is as it should be.
 func TestDamagedLibrary(t *testing.T) {
+	t.Parallel()
 	const header = 16 // bytes of a .pyc that say what it was compiled from
-	for _, module := range []string{"bootstrap", "agent"} {
-		t.Run(module, func(t *testing.T) {
+	spoil := func(t *testing.T, file string) {
+		t.Helper()
+		code, err := os.ReadFile(file)
+		if err == nil {
+			err = os.WriteFile(file, append(code[:header], "damaged"...), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, damage := range map[string]func(t *testing.T, library string){
+		"bootstrap": func(t *testing.T, library string) {
+			spoil(t, only(t, library, python.Package, "__pycache__", "bootstrap.*.pyc"))
+		},
+		"agent": func(t *testing.T, library string) {
+			if err := os.Remove(only(t, library, "agent-*")); err != nil {
+				t.Fatal(err)
+			}
+			spoil(t, only(t, library, python.Package, "__pycache__", "agent.*.pyc"))
+		},
+		"bundle": func(t *testing.T, library string) {
+			const rewrite = "import marshal,sys\n" +
+				"code=marshal.load(open(sys.argv[1],'rb'));code['_hermes_exec.agent']=b'damaged'\n" +
+				"marshal.dump(code,open(sys.argv[1],'wb'))"
+			file := only(t, library, "agent-*")
+			if out, err := exec.Command(testenv.Python(t), "-I", "-S", "-c", rewrite, file).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env := testenv.Environ()
 			env["HERMES_HOME"] = t.TempDir()
 			kept := filepath.Join(env["HERMES_HOME"], "cache", "guest")
-			if used := libraryOf(t, env); !strings.HasPrefix(used, kept) {
+			used := libraryOf(t, env)
+			if !strings.HasPrefix(used, kept) {
 				t.Fatalf("the first start uses %s, not what is kept in %s", used, kept)
 			}
-			found, _ := filepath.Glob(filepath.Join(kept, "*", "*", "__pycache__", module+".*.pyc"))
-			if len(found) != 1 {
-				t.Fatalf("bytecode of %s: %v", module, found)
-			}
-			code, err := os.ReadFile(found[0])
-			if err == nil {
-				err = os.WriteFile(found[0], append(code[:header], "damaged"...), 0o600)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			damage(t, used)
 			if used := libraryOf(t, env); strings.HasPrefix(used, kept) {
 				t.Errorf("a start uses %s, which is damaged", used)
 			}
@@ -45,6 +68,16 @@ func TestDamagedLibrary(t *testing.T) {
 			}
 		})
 	}
+}
+
+// only is the one file that matches.
+func only(t *testing.T, pattern ...string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(pattern...))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("files like %s: %v, %v", filepath.Join(pattern...), found, err)
+	}
+	return found[0]
 }
 
 // TestUnusedLibraries: one version's library goes when nobody has used it for a month, whenever it was

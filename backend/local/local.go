@@ -42,11 +42,11 @@ func Opener(env map[string]string, dir string) backend.Opener { return opener(en
 // Open starts the agent with the first interpreter that is able to carry it.
 func Open(ctx context.Context, cfg Config) (*Backend, error) {
 	if err := cfg.settle(); err != nil {
-		return nil, wrap("open", err)
+		return nil, unopened(err)
 	}
 	list, err := candidates(cfg)
 	if err != nil {
-		return nil, wrap("open", err)
+		return nil, unopened(err)
 	}
 	return tryAll(ctx, cfg, list)
 }
@@ -64,11 +64,11 @@ func tryAll(ctx context.Context, cfg Config, list []candidate) (*Backend, error)
 			return nil, wrap("start "+c.path, context.Cause(ctx))
 		}
 		if blameless(err) {
-			return nil, wrap("open", err) // another interpreter would meet the same
+			return nil, unopened(err) // another interpreter would meet the same
 		}
-		passedOver = append(passedOver, fmt.Sprintf("%s (%s) cannot be used: %v", c.path, c.from, err))
+		passedOver = append(passedOver, fmt.Sprintf("%s (%s) cannot be used: %v", c.path, c.from, unstarted(c.path, err)))
 	}
-	return nil, wrap("open", noPython(passedOver))
+	return nil, unopened(noPython(passedOver))
 }
 
 // blameless tells whether err is no fault of the interpreter that was tried.

@@ -50,19 +50,19 @@ func NativeOpener(env map[string]string, dir string) backend.Opener {
 // OpenNative opens the environment with the first interpreter that runs.
 func OpenNative(ctx context.Context, cfg Config) (*Native, error) {
 	if err := cfg.settle(); err != nil {
-		return nil, wrap("open", err)
+		return nil, unopened(err)
 	}
 	cfg.Env = inherited(runtime.GOOS, cfg.Env)
 	n, err := newNative(cfg)
 	if err != nil {
-		return nil, wrap("open", err)
+		return nil, unopened(err)
 	}
 	if err = n.unpack(); err == nil {
 		err = n.prove(ctx, cfg)
 	}
 	if err != nil {
 		_ = n.Close() // the first error is the one to tell
-		return nil, wrap("open", err)
+		return nil, unopened(err)
 	}
 	if runtime.GOOS == "windows" { // elsewhere agents do it, of whom some may still be at work there
 		n.work.Go(func() { sweep(n.info.Temp) })

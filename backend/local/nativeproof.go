@@ -43,7 +43,7 @@ func (n *Native) prove(ctx context.Context, cfg Config) error {
 		if errors.Is(err, backend.ErrExhausted) {
 			return err // another interpreter would meet the same
 		}
-		passedOver = append(passedOver, fmt.Sprintf("%s (%s) cannot be used: %v", c, c.from, err))
+		passedOver = append(passedOver, fmt.Sprintf("%s (%s) cannot be used: %v", c, c.from, unstarted(c.path, err)))
 	}
 	return noPython(passedOver)
 }

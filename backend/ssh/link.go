@@ -94,7 +94,8 @@ func (l *link) leave() {
 	})
 }
 
-// tidy removes the directory for sockets where what was started is no Python, which would have done it.
+// tidy removes the directory for sockets where what was started is no Python, which would have done it. A
+// socket may be in it: one that was asked for goes with its connection, whenever sshd notices the end of that.
 func (l *link) tidy(ctx context.Context, why error, sockets string) {
 	refused := (*guest.RefusedError)(nil)
 	if ctx.Err() != nil || !errors.As(why, &refused) && !errors.Is(why, guest.ErrNoGreeting) ||
@@ -103,7 +104,7 @@ func (l *link) tidy(ctx context.Context, why error, sockets string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, killWait)
 	defer cancel()
-	l.run(ctx, "rmdir "+sockets+" 2>/dev/null")
+	l.run(ctx, "rm -rf "+sockets)
 }
 
 // noProgram is a shell's exit status where there is none.

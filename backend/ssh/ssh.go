@@ -130,8 +130,8 @@ func (c Config) boot(ctx context.Context, h Host) (*Backend, error) {
 
 // noPython says why none of those that were tried can be used.
 func (c Config) noPython(tried []string) error {
-	return fmt.Errorf("%w on %s: %s; install Python 3.8 or newer there, or name one with --python",
-		backend.ErrNoPython, c.Host, strings.Join(tried, "; "))
+	err := fmt.Errorf("%w on %s: %s", backend.ErrNoPython, c.Host, strings.Join(tried, "; "))
+	return backend.Advise(err, "install Python 3.8 or newer there, or name one with --python")
 }
 
 // mostStatus is the last exit status that is none of what a shell tells of a signal: who was killed may be a

@@ -52,45 +52,88 @@ func (g *Guest) boot(r *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
+	wanted := make(chan []byte, 1)
+	defer close(wanted)
 	// Beside the reading: what does not read its stdin may print more than a pipe holds.
-	g.work.Go(func() {
-		if _, err := g.link.Write(code); err != nil {
-			return // there is nothing to read either
+	g.work.Go(func() { g.speak(code, wanted) })
+	k, payload, err := g.first(r)
+	if err == nil && k == kindWant && g.opt.Offer {
+		whole, missing := wholeCode(g.opt)
+		if missing != nil {
+			return missing
 		}
-		if g.opt.Begin != nil {
-			g.work.Go(func() { g.opt.Begin(g) })
-		}
-		g.write()
-	})
-	noise, err := skipTo(r, greeting)
-	if err != nil {
-		return g.bootError(noise, err)
+		wanted <- whole
+		k, payload, err = g.first(r)
 	}
-	h, err := readHeader(r)
-	if err != nil {
-		return g.bootError(noise, err)
-	}
-	payload := make([]byte, h.length)
-	if _, err := io.ReadFull(r, payload); err != nil {
-		return g.bootError(noise, err)
-	}
-	switch h.kind {
-	case kindHello:
+	switch {
+	case err != nil:
+		return err
+	case k == kindHello:
 		return g.hello(payload)
-	case kindRefused:
+	case k == kindRefused:
 		return &RefusedError{Reason: string(payload)}
 	default:
-		return fmt.Errorf("%w: it began with frame %d", errProtocol, h.kind)
+		return fmt.Errorf("%w: it began with frame %d", errProtocol, k)
 	}
 }
 
-// bootCode is a line of Python that calls the bootstrap in the library that is there, or one that
-// reads and calls the bootstrap behind it, and the library. There it is compiled already, which
+// speak writes what the agent is booted with, and then frames.
+func (g *Guest) speak(code []byte, wanted <-chan []byte) {
+	if _, err := g.link.Write(code); err != nil {
+		return // there is nothing to read either
+	}
+	if g.opt.Offer {
+		if whole := <-wanted; whole != nil {
+			if _, err := g.link.Write(whole); err != nil {
+				return
+			}
+		}
+	}
+	if g.opt.Begin != nil {
+		g.work.Go(func() { g.opt.Begin(g) })
+	}
+	g.write()
+}
+
+// first reads the greeting and the frame behind it.
+func (g *Guest) first(r *bufio.Reader) (kind, []byte, error) {
+	noise, err := skipTo(r, greeting)
+	if err != nil {
+		return 0, nil, g.bootError(r, noise, err)
+	}
+	h, err := readHeader(r)
+	if err != nil {
+		return 0, nil, g.bootError(r, noise, err)
+	}
+	payload := make([]byte, h.length)
+	if _, err := io.ReadFull(r, payload); err != nil {
+		return 0, nil, g.bootError(r, noise, err)
+	}
+	return h.kind, payload, nil
+}
+
+// bootCode is a line of Python that calls the bootstrap in the library that is there, or one that reads and
+// calls what is behind it: the offer, or the bootstrap, and the library. There it is compiled already, which
 // saves a tenth of a start.
 func bootCode(opt Options) ([]byte, error) {
-	if opt.Library != "" {
+	switch {
+	case opt.Library != "":
 		return fmt.Appendf(nil, importBootstrap, literal(opt.Library), python.Package, opt.Lease.Seconds(), literal(opt.Volatile)), nil
+	case opt.Offer:
+		_, name, err := python.Library()
+		if err != nil {
+			return nil, err
+		}
+		offer := python.Offer()
+		line := fmt.Appendf(readLine(len(offer), "offer"), callOffer, literal(python.Installed+"/"+name), opt.Lease.Seconds(), literal(opt.Volatile))
+		return append(line, offer...), nil
+	default:
+		return wholeCode(opt)
 	}
+}
+
+// wholeCode is what boots an agent where nothing is.
+func wholeCode(opt Options) ([]byte, error) {
 	bootstrap, err := python.Bootstrap()
 	if err != nil {
 		return nil, err
@@ -99,18 +142,24 @@ func bootCode(opt Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	line := fmt.Appendf(nil, readBootstrap, len(bootstrap), literal(name), len(library), opt.Lease.Seconds(), literal(opt.Volatile))
+	line := fmt.Appendf(readLine(len(bootstrap), "bootstrap"), callBootstrap, literal(name), len(library), opt.Lease.Seconds(), literal(opt.Volatile))
 	return slices.Concat(line, bootstrap, library), nil
 }
 
-// Both are short, for the line is read byte by byte. In readBootstrap any() goes on until all of the
-// bootstrap is there, and ends the interpreter at EOF.
+// readLine is the beginning of a line that reads and runs so many bytes of code. It is short, for it is read
+// byte by byte. There any() goes on until all of the code is there, and ends the interpreter at EOF.
+func readLine(size int, name string) []byte {
+	return fmt.Appendf(nil, "import os,sys;B=bytearray();N=%d;"+
+		"any(len(B)>=N or B.extend(os.read(0,N-len(B)) or sys.exit()) for _ in iter(int,1));"+
+		"exec(compile(bytes(B),'%s.py','exec'));", size, name)
+}
+
+// What the line does then. The line behind an offer comes when that was not taken.
 const (
 	importBootstrap = "import sys;L=%s;sys.path.insert(0,L);from %s.bootstrap import boot;sys.path.remove(L);" +
 		"boot('',0,%g,L,%s)\n"
-	readBootstrap = "import os,sys;B=bytearray();N=%d;" +
-		"any(len(B)>=N or B.extend(os.read(0,N-len(B)) or sys.exit()) for _ in iter(int,1));" +
-		"exec(compile(bytes(B),'bootstrap.py','exec'));boot(%s,%d,%g,'',%s)\n"
+	callBootstrap = "boot(%s,%d,%g,'',%s)\n"
+	callOffer     = "offer(%s,%g,%s);exec(sys.stdin.buffer.raw.readline())\n"
 )
 
 // literal writes ASCII text as a Python string literal on one line.
@@ -137,10 +186,10 @@ func skipTo(r *bufio.Reader, mark string) (noise string, err error) {
 }
 
 // bootError explains an agent that did not start by what was printed in its place.
-func (g *Guest) bootError(noise string, err error) error {
+func (g *Guest) bootError(r io.Reader, noise string, err error) error {
 	said := noise
 	if g.opt.Diagnose != nil {
-		_ = g.link.Close() // so that what it prints is complete
+		g.part(r) // so that what it prints is complete
 		said += "\n" + g.opt.Diagnose()
 	}
 	if strings.Contains(said, "Unknown option: -I") {

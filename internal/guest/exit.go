@@ -9,10 +9,8 @@ import (
 )
 
 func (p *process) exited(f fields.Fields) {
-	p.stdout = p.counts(f, "stdout", p.cmd.Stdout)
-	p.stderr = p.counts(f, "stderr", p.cmd.Stderr)
 	p.leave(fate(f), f["survivor"])
-	p.finish(p.fate)
+	p.finish(p.fate, p.counts(f, "stdout", p.cmd.Stdout), p.counts(f, "stderr", p.cmd.Stderr))
 }
 
 // leave says that the process is gone. The first word counts.
@@ -56,32 +54,29 @@ func (p *process) counts(f fields.Fields, name string, w io.Writer) backend.Coun
 	return c
 }
 
-func (p *process) lost(err error) {
-	select {
-	case <-p.over:
-	default:
-		p.finish(err)
-	}
-}
+func (p *process) lost(err error) { p.finish(err, backend.Counts{}, backend.Counts{}) }
 
-// finish is called once, by the link's reader or when the link is lost.
-func (p *process) finish(err error) {
-	p.g.forget(p.id)
-	p.err = err
-	p.leave(err, nil)
-	select {
-	case p.started <- err:
-	default:
-	}
-	for _, in := range p.in {
-		if in != nil {
-			in.end(io.EOF)
+// finish says that nothing more comes. The first word counts: the link may be lost, or closed, while its
+// reader hands out the last of what came.
+func (p *process) finish(err error, stdout, stderr backend.Counts) {
+	p.finishing.Do(func() {
+		p.g.forget(p.id)
+		p.err, p.stdout, p.stderr = err, stdout, stderr
+		p.leave(err, nil)
+		select {
+		case p.started <- err:
+		default:
 		}
-	}
-	for _, out := range p.out {
-		if out != nil {
-			out.end(io.ErrClosedPipe)
+		for _, in := range p.in {
+			if in != nil {
+				in.end(io.EOF)
+			}
 		}
-	}
-	close(p.over)
+		for _, out := range p.out {
+			if out != nil {
+				out.end(io.ErrClosedPipe)
+			}
+		}
+		close(p.over)
+	})
 }

@@ -99,7 +99,15 @@ func (t *transfer) reset(err error) {
 
 // Put writes a file through the agent.
 func (g *Guest) Put(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error {
-	return g.put(ctx, name, r, fields.AppendInt(nil, "mode", int64(mode.Perm())))
+	return g.put(ctx, name, r, fields.AppendInt(nil, "mode", wireMode(mode)))
+}
+
+// wireMode is a mode as the agent takes it: POSIX has another bit for a directory.
+func wireMode(mode fs.FileMode) int64 {
+	if mode.IsDir() {
+		return 0o40000
+	}
+	return int64(mode.Perm())
 }
 
 func (g *Guest) put(ctx context.Context, name string, r io.Reader, options []byte) error {

@@ -15,6 +15,7 @@ const (
 	kindRefused kind = 2
 	kindPing    kind = 3
 	kindPong    kind = 4
+	kindWant    kind = 5
 	kindStart   kind = 8
 	kindStarted kind = 9
 	kindFailed  kind = 10

@@ -46,6 +46,10 @@ type Options struct {
 	// Library is where the guest library lies in the environment already; "" sends it.
 	Library string
 
+	// Offer sends the library only if the environment has none itself, as images may: a round trip more
+	// where it has not. Begin cannot be used with it.
+	Offer bool
+
 	// Aside returns another way for the content of large files, beside the link; nil: none yet, or
 	// none at all. It must not block, and is not asked as long as files are small.
 	Aside func() Aside
@@ -105,6 +109,7 @@ type Guest struct {
 	closed chan struct{} // closed when Close is done
 	once   sync.Once
 	work   sync.WaitGroup
+	leave  func() *time.Timer // begins to part: what is left then is killed when the timer fires
 
 	outputs sync.WaitGroup // processes whose output is not all written
 }
@@ -116,15 +121,19 @@ func Open(ctx context.Context, link Link, opt Options) (*Guest, error) {
 		link: link, opt: opt, streams: map[uint32]stream{}, next: 1,
 		shares: map[*share]struct{}{}, over: make(chan struct{}), frames: make(chan []byte), closed: make(chan struct{}),
 	}
-	stop := context.AfterFunc(ctx, func() { _ = link.Close() })
+	g.leave = sync.OnceValue(func() *time.Timer {
+		_ = link.CloseWrite()
+		return time.AfterFunc(partWait, func() { _ = link.Close() })
+	})
+	stop := context.AfterFunc(ctx, func() { g.leave() })
 	r := bufio.NewReaderSize(link, 1<<16)
 	err := g.boot(r)
 	if !stop() {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		_ = g.fail(err)
-		_ = link.Close()
+		_, _ = g.end(err)
+		g.part(r)
 		g.work.Wait()
 		return nil, err
 	}
@@ -155,7 +164,7 @@ func (g *Guest) Close() error {
 	g.once.Do(func() {
 		defer close(g.closed)
 		idle := g.idle()
-		_ = g.fail(net.ErrClosed)
+		_, _ = g.end(net.ErrClosed) // the agent may end in order
 		g.closeShares()
 		_ = g.link.CloseWrite()
 		if idle && g.opt.Leave != nil {
@@ -196,12 +205,6 @@ func (g *Guest) awaitOutputs() {
 
 // Err is why the environment cannot be used any more: nil as long as it can.
 func (g *Guest) Err() error { return g.failed() }
-
-// Abandon gives up an agent that does not answer: everybody who waits for it is told, and the link is
-// let go.
-func (g *Guest) Abandon() {
-	_ = g.fail(&backend.GoneError{Reason: errors.New("the guest agent does not answer")})
-}
 
 // Done is closed when the link is over.
 func (g *Guest) Done() <-chan struct{} { return g.over }
@@ -304,30 +307,6 @@ func (g *Guest) failed() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.err
-}
-
-// fail ends the link for everybody; the first reason counts and is returned.
-func (g *Guest) fail(err error) error {
-	g.mu.Lock()
-	if g.err != nil {
-		defer g.mu.Unlock()
-		return g.err
-	}
-	g.err = err
-	lost := make([]stream, 0, len(g.streams))
-	for _, s := range g.streams {
-		lost = append(lost, s)
-	}
-	clear(g.streams)
-	close(g.over)
-	g.mu.Unlock()
-	for _, s := range lost {
-		s.lost(err)
-	}
-	if !errors.Is(err, net.ErrClosed) {
-		_ = g.link.Close() // Close lets the agent end in order first
-	}
-	return err
 }
 
 // read hands out frames until the link ends. After Close it only waits for the agent's end.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -60,88 +59,6 @@ func hello() []byte {
 	b := fields.AppendInt(nil, "version", version)
 	b = fields.Append(fields.Append(b, "dir", "/work"), "env", "A=b=c")
 	return append([]byte(greeting), frame(kindHello, 0, 0, b)...)
-}
-
-func TestGreetingAfterNoise(t *testing.T) {
-	g, err := play(t, Options{Name: "x"}, func(w io.WriteCloser, _ <-chan struct{}) {
-		_, _ = io.WriteString(w, "Welcome!\r\n\x00\xff\x02H almost\n"+string(hello()))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info := g.Info(); info.Dir != "/work" || info.Env["A"] != "b=c" || info.Name != "x" {
-		t.Errorf("info %+v", info)
-	}
-}
-
-func TestNoAgent(t *testing.T) {
-	for name, c := range map[string]struct {
-		says string
-		want string
-	}{
-		"nothing":     {"", "it ended before it greeted"},
-		"shell error": {"sh: python3: not found\n", "sh: python3: not found"},
-		"last line":   {"Welcome\nImportError: no zipimport\n", "ImportError: no zipimport"},
-		"endless":     {strings.Repeat("noise ", maxNoise/6+10), "printed too much"},
-		"newer":       {greeting + string(frame(kindHello, 0, 0, fields.AppendInt(nil, "version", 9))), "version 9"},
-		"cut":         {string(hello()[:30]), "it ended before it greeted"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := play(t, Options{}, func(w io.WriteCloser, _ <-chan struct{}) {
-				_, _ = io.WriteString(w, c.says)
-				_ = w.Close()
-			})
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want %q", err, c.want)
-			}
-		})
-	}
-}
-
-// A shim that cannot start the interpreter says so in words.
-func TestShortage(t *testing.T) {
-	for says, limit := range map[string]string{
-		"/usr/bin/python3: fork: retry: Resource temporarily unavailable\n": "ulimit -u",
-		"sh: 1: Cannot fork: Cannot allocate memory\n":                      "no memory",
-		"pyenv: cannot make pipe: Too many open files\n":                    "ulimit -n",
-		"welcome: resources are temporarily few\n":                          "",
-	} {
-		_, err := play(t, Options{}, func(w io.WriteCloser, _ <-chan struct{}) {
-			_, _ = io.WriteString(w, says)
-			_ = w.Close()
-		})
-		if errors.Is(err, backend.ErrExhausted) != (limit != "") || !errors.Is(err, ErrNoGreeting) || !strings.Contains(err.Error(), limit) {
-			t.Errorf("%q: error %v", says, err)
-		}
-	}
-}
-
-func TestRefused(t *testing.T) {
-	for reason, want := range map[string]error{
-		"Python 3.7.1 is older than 3.8":                       backend.ErrNoPython,
-		"no writable temporary directory: /tmp: No space left": backend.ErrUnavailable,
-	} {
-		_, err := play(t, Options{}, func(w io.WriteCloser, _ <-chan struct{}) {
-			_, _ = io.WriteString(w, greeting+string(frame(kindRefused, 0, 0, []byte(reason))))
-		})
-		if !errors.Is(err, want) || !strings.Contains(err.Error(), reason) {
-			t.Errorf("%q: error %v", reason, err)
-		}
-	}
-}
-
-func TestOpenEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	host, guest := net.Pipe()
-	t.Cleanup(func() { _ = guest.Close() })
-	cause := errors.New("enough")
-	go func() {
-		_, _ = guest.Read(make([]byte, 1)) // it has begun
-		cancel(cause)
-	}()
-	if _, err := Open(ctx, pipeLink{host}, Options{}); !errors.Is(err, cause) {
-		t.Fatalf("error %v, want the cause", err)
-	}
 }
 
 // TestBreach shows that a guest that breaks the protocol ends its own environment and nothing else.
@@ -263,24 +180,46 @@ func TestOutOfMemoryAtStart(t *testing.T) {
 	}
 }
 
-// An agent that is to kill a process is given up when it says nothing at all for long, and not while it
-// says anything.
+// An agent that is to kill a process is given up when it has said nothing at all for long, from the first
+// signal on, and not while it says anything.
 func TestKillUnheard(t *testing.T) {
-	for name, answers := range map[string]bool{"silent": false, "slow": true} {
+	const never = time.Hour
+	for name, tt := range map[string]struct {
+		grace       time.Duration // between a first signal and Kill; 0: there is none
+		pong, exit  time.Duration // when the agent says something, and when it tells of the end
+		givenUp     bool
+		sinceSignal time.Duration
+	}{
+		"silent":                       {0, never, never, true, silentWait},
+		"slow":                         {0, silentWait / 2, silentWait * 3 / 2, false, silentWait * 3 / 2},
+		"silent in a short grace":      {silentWait / 4, never, never, true, silentWait},
+		"silent in a long grace":       {silentWait * 2, never, never, true, silentWait*2 + lastWait},
+		"a word after a long grace":    {silentWait * 2, silentWait*2 + lastWait/2, silentWait * 4, false, silentWait * 4},
+		"silent after a word in grace": {silentWait * 2, silentWait, never, true, silentWait * 3},
+		"slow after a grace":           {silentWait / 4, silentWait / 2, silentWait * 5 / 4, false, silentWait * 5 / 4},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				begun := time.Now()
+				over := make(chan struct{})
+				defer close(over)
+				pause := func(d time.Duration) bool {
+					select {
+					case <-time.After(d):
+						return true
+					case <-over:
+						return false
+					}
+				}
 				g, err := play(t, Options{}, func(w io.WriteCloser, begin <-chan struct{}) {
 					_, _ = w.Write(hello())
 					<-begin
 					_, _ = w.Write(frame(kindStarted, 0, 1, nil))
-					if !answers {
-						return
+					if pause(tt.pong) {
+						_, _ = w.Write(frame(kindPong, 0, 0, nil))
 					}
-					time.Sleep(silentWait / 2)
-					_, _ = w.Write(frame(kindPong, 0, 0, nil))
-					time.Sleep(silentWait)
-					_, _ = w.Write(frame(kindExit, 0, 1, fields.AppendInt(nil, "signal", 9)))
+					if pause(tt.exit - tt.pong) {
+						_, _ = w.Write(frame(kindExit, 0, 1, fields.AppendInt(nil, "signal", 9)))
+					}
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -289,17 +228,73 @@ func TestKillUnheard(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				begun := time.Now()
+				if tt.grace > 0 {
+					_ = p.Signal(t.Context(), backend.Terminate)
+					time.Sleep(tt.grace)
+				}
 				if err := p.Signal(t.Context(), backend.Kill); err != nil {
 					t.Errorf("signal: %v", err)
 				}
 				err = p.Wait(t.Context())
-				if lost := errors.Is(err, backend.ErrUnavailable); lost == answers {
+				if lost := errors.Is(err, backend.ErrUnavailable); lost != tt.givenUp {
 					t.Errorf("wait: %v", err)
 				}
-				if took := time.Since(begun); !answers && took != silentWait {
-					t.Errorf("given up after %v", took)
+				if took := time.Since(begun); took != tt.sinceSignal {
+					t.Errorf("over after %v", took)
 				}
 			})
 		})
+	}
+}
+
+// A link may be given up in the moment in which the last word of a process comes: one of the two counts, whole.
+func TestExitBesideALostLink(t *testing.T) {
+	t.Parallel()
+	exit := fields.AppendInt(fields.AppendInt(nil, "code", 0), "stdout_total", 7)
+	for range 2000 {
+		p := &process{
+			g: &Guest{streams: map[uint32]stream{}}, started: make(chan error, 1),
+			ended: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}),
+		}
+		var both sync.WaitGroup
+		both.Go(func() {
+			if err := p.frame(kindExit, 0, exit); err != nil {
+				t.Errorf("exit: %v", err)
+			}
+		})
+		both.Go(func() { p.lost(net.ErrClosed) })
+		both.Wait()
+		stdout, _ := p.Output()
+		if lost := errors.Is(p.err, net.ErrClosed); lost == (stdout.Total == 7) || lost == (p.err == nil) {
+			t.Fatalf("%v, %d bytes of output", p.err, stdout.Total)
+		}
+	}
+}
+
+// A process of which the agent's word is on its way when nobody waits for it any more is the caller's; one of
+// which none comes is not.
+func TestStartOnItsWay(t *testing.T) {
+	for _, comes := range []bool{true, false} {
+		ctx, giveUp := context.WithCancel(t.Context())
+		defer giveUp()
+		g, err := play(t, Options{}, func(w io.WriteCloser, begin <-chan struct{}) {
+			_, _ = w.Write(hello())
+			<-begin
+			giveUp()
+			if comes {
+				_, _ = w.Write(frame(kindStarted, 0, 1, nil))
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := g.Start(ctx, backend.Cmd{Args: []string{"x"}})
+		if (p != nil) != comes || !comes && !errors.Is(err, context.Canceled) {
+			t.Errorf("its word comes %t: %v, %v", comes, p, err)
+		}
+		if comes && err != nil {
+			t.Errorf("start: %v", err)
+		}
 	}
 }

@@ -34,9 +34,13 @@ type process struct {
 	over    chan struct{}     // closed at EXIT, FAILED or a lost link: nothing more comes
 	done    chan struct{}     // closed when all output is written, too
 
+	asking  sync.Once
 	killing sync.Once
+	asked   question      // by the first signal
 	ended   chan struct{} // closed at ENDED, or with over
 	leaving sync.Once
+
+	finishing sync.Once // closes over
 
 	// Written before ended is closed.
 	fate      error
@@ -109,20 +113,39 @@ func (g *Guest) start(ctx context.Context, cmd backend.Cmd, to Redirect, more []
 		return nil, g.wrap(op, err)
 	}
 	p.flow()
-	select {
-	case err := <-p.started:
-		if err != nil {
-			<-p.done
-			if failed := files.failed(); failed != nil {
-				return nil, failed
-			}
-			return nil, g.wrap(startOp(op, cmd.Dir, err), backend.Exhausted(err))
-		}
-		return p, nil
-	case <-ctx.Done():
-		// It may run by now, or soon: nobody will ask for it again.
+	told, err := p.begun(ctx)
+	switch {
+	case !told: // it may run soon: nobody will ask for it again
 		g.work.Go(p.disown)
 		return nil, g.wrap(op, context.Cause(ctx))
+	case err != nil:
+		<-p.done
+		if failed := files.failed(); failed != nil {
+			return nil, failed
+		}
+		return nil, g.wrap(startOp(op, cmd.Dir, err), backend.Exhausted(err))
+	}
+	return p, nil
+}
+
+// begunWait is how much longer than its context a start waits for the agent's word of it.
+const begunWait = time.Second
+
+// begun waits for the agent's word of a start. That may be on its way when ctx ends: then the process is the
+// caller's to end, as gently as it wants, and has not ended before it began.
+func (p *process) begun(ctx context.Context) (told bool, err error) {
+	select {
+	case err := <-p.started:
+		return true, err
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(begunWait)
+	defer timer.Stop()
+	select {
+	case err := <-p.started:
+		return true, err
+	case <-timer.C:
+		return false, nil
 	}
 }
 
@@ -165,7 +188,7 @@ func (p *process) frame(k kind, channel byte, payload []byte) error {
 		default:
 		}
 	case kindFailed:
-		p.finish(failure(payload))
+		p.finish(failure(payload), backend.Counts{}, backend.Counts{})
 	case kindEnded:
 		f, err := fields.Parse(payload)
 		if err != nil {
@@ -214,6 +237,7 @@ func (p *process) Signal(ctx context.Context, sig backend.Signal) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
+	p.asking.Do(func() { p.asked = p.ask() })
 	if sig == backend.Kill {
 		p.killing.Do(func() { p.g.begin(p.insist) })
 	}
@@ -230,22 +254,38 @@ func (p *process) Signal(ctx context.Context, sig backend.Signal) error {
 	return nil
 }
 
-// silentWait is how long an agent that is to kill a process may be silent.
-const silentWait = 4 * time.Second
+// An agent that is to kill a process may be silent for silentWait in all, and for lastWait after a Kill: its
+// word may be on its way, or lie unread because this process itself was stopped.
+const (
+	silentWait = 4 * time.Second
+	lastWait   = time.Second
+)
 
-// insist gives up an agent that does not get to a Kill and does not say anything else either: it was
-// stopped, by user code or with all of its environment, or the link froze. Letting it go ends everything.
+// question is one to the agent, whose answer is whatever it says next.
+type question struct {
+	at     time.Time
+	before int64 // what was heard until then
+}
+
+// ask has the agent say something if it can, so that a Kill which comes later finds out at once whether
+// it does.
+func (p *process) ask() question {
+	q := question{time.Now(), p.g.heard.Load()}
+	p.g.begin(func() { _ = p.g.sendUntil(p.ended, kindPing, 0, 0, make([]byte, 4)) })
+	return q
+}
+
+// insist gives up an agent that does not get to a Kill and has not said anything else either since it was
+// asked: it was stopped, by user code or with all of its environment, or the link froze. Letting it go ends
+// everything.
 func (p *process) insist() {
-	before := p.g.heard.Load()
-	asked := make(chan struct{})
-	p.g.work.Go(func() {
-		defer close(asked)
-		_ = p.g.sendUntil(p.ended, kindPing, 0, 0, make([]byte, 4)) // so that one that can say something does
-	})
-	if !waitFor(p.ended, silentWait) && p.g.heard.Load() == before {
+	q := p.asked
+	if p.g.heard.Load() != q.before {
+		q = p.ask()
+	}
+	if !waitFor(p.ended, max(silentWait-time.Since(q.at), lastWait)) && p.g.heard.Load() == q.before {
 		p.g.Abandon()
 	}
-	<-asked
 }
 
 // abandonControl closes the control stream of a killed process if its end does not come: the end

@@ -23,7 +23,7 @@ func (g *Guest) sendFiles(ctx context.Context, files []backend.File) (startFiles
 	var sent startFiles
 	for _, f := range files {
 		t, op := newTransfer(g), "put "+f.Name
-		payload := fields.AppendInt(nil, "mode", int64(f.Mode.Perm()))
+		payload := fields.AppendInt(nil, "mode", wireMode(f.Mode))
 		payload = fields.AppendInt(payload, "first", 1)
 		err := g.open(ctx, kindPut, fields.Append(payload, "path", g.abs(f.Name)), t.register)
 		if err == nil {

@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
+
+	"github.com/hermes-exec/hermes-exec/backend"
 )
 
 // attempts is how often a user is asked for a password.
@@ -277,5 +279,6 @@ func (r *keyring) explain(err error) error {
 	if len(r.missing) > 0 {
 		offered += "; not offered: " + strings.Join(r.missing, "; ")
 	}
-	return fmt.Errorf("%s does not let %s in: %s", r.host.Alias, r.host.User, offered)
+	err = fmt.Errorf("%s does not let %s in: %s", r.host.Alias, r.host.User, offered)
+	return backend.Advise(err, "put a key of yours there: ssh-copy-id -p %d %s@%s", r.host.Port, r.host.User, r.host.Alias)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/hermes-exec/hermes-exec/backend"
 )
 
 // mostJumps bounds a chain of hosts: a configuration may jump in a circle.
@@ -54,7 +57,9 @@ func dial(ctx context.Context, o Options, h *Host, depth int) (*Conn, error) {
 		return nil, err
 	}
 	wire, err := o.open(ctx, h, below)
-	if err == nil {
+	if err != nil {
+		err = h.unreached(err)
+	} else {
 		var c *Conn
 		if c, err = o.handshake(ctx, h, wire); err == nil {
 			c.below = below
@@ -70,6 +75,33 @@ func dial(ctx context.Context, o Options, h *Host, depth int) (*Conn, error) {
 		err = context.Cause(ctx)
 	}
 	return nil, fmt.Errorf("connect to %s: %w", h, err)
+}
+
+// unreached says what to do about a host that no connection leads to.
+func (h *Host) unreached(err error) error {
+	dialled := errors.As(err, new(*net.OpError))
+	err = h.terse(err)
+	unknown, ok := errors.AsType[*net.DNSError](err)
+	switch {
+	case ok && unknown.IsNotFound:
+		return backend.Advise(err, "check the name, or give the address as HostName of %s in ~/.ssh/config", h.Alias)
+	case dialled:
+		return backend.Advise(err, "check that this gets there: ssh -p %d %s true", h.Port, h.Alias)
+	}
+	return err
+}
+
+// terse takes off what net says of a dial and everybody knows who is told of this host: the verb, and the
+// address, where it is the one that was named.
+func (h *Host) terse(err error) error {
+	dial, ok := errors.AsType[*net.OpError](err)
+	if !ok || dial.Error() != err.Error() || dial.Addr != nil && dial.Addr.String() != h.Address() {
+		return err
+	}
+	if call, ok := errors.AsType[*os.SyscallError](dial.Err); ok {
+		return call.Err
+	}
+	return dial.Err
 }
 
 // jump connects to the last of the hosts to go through; nil if there is none.

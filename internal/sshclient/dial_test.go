@@ -5,15 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/gofrs/flock"
 	"github.com/skeema/knownhosts"
 	"golang.org/x/crypto/ssh"
 	cryptoknownhosts "golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/hermes-exec/hermes-exec/backend"
 )
 
 // rig is a server, and a user's home whose configuration leads to it as "box".
@@ -317,4 +321,32 @@ func TestCloseWriteBesideWrite(t *testing.T) {
 		t.Error("what nobody has taken counts as written")
 	}
 	<-ch.Conn.Over()
+}
+
+// Who cannot get to a host is told what to look at.
+func TestUnreached(t *testing.T) {
+	h := &Host{Alias: "box", Name: "192.0.2.1", Port: 2222}
+	const reach, lookup = "; check that this gets there: ssh -p 2222 box true", "; check the name, or give the address as HostName of box in ~/.ssh/config"
+	unknown := &net.DNSError{Err: "no such host", Name: "box", IsNotFound: true}
+	refused := os.NewSyscallError("connect", syscall.ECONNREFUSED)
+	at := func(a, b, c, d byte) net.Addr { return &net.TCPAddr{IP: net.IPv4(a, b, c, d), Port: 2222} }
+	for _, tt := range []struct {
+		err   error
+		cause error
+		want  string
+	}{
+		{unknown, unknown, "lookup box: no such host" + lookup},
+		{&net.OpError{Op: "dial", Net: "tcp", Err: unknown}, unknown, "lookup box: no such host" + lookup},
+		{&net.OpError{Op: "dial", Net: "tcp", Addr: at(192, 0, 2, 1), Err: refused}, syscall.ECONNREFUSED, "connection refused" + reach},
+		{&net.OpError{Op: "dial", Net: "tcp", Addr: at(192, 0, 2, 2), Err: refused}, syscall.ECONNREFUSED, "dial tcp 192.0.2.2:2222: connect: connection refused" + reach},
+		{fmt.Errorf("proxy: %w", &net.OpError{Op: "dial", Err: refused}), syscall.ECONNREFUSED, "proxy: dial: connect: connection refused" + reach},
+	} {
+		err := h.unreached(tt.err)
+		if _, ok := errors.AsType[*backend.AdviceError](err); !ok || err.Error() != tt.want || !errors.Is(err, tt.cause) {
+			t.Errorf("%v, want %s", err, tt.want)
+		}
+	}
+	if err := h.unreached(context.DeadlineExceeded); err != context.DeadlineExceeded { //nolint:errorlint // it stays as it is
+		t.Errorf("%v: a guess", err)
+	}
 }

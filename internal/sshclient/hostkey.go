@@ -15,6 +15,8 @@ import (
 	"github.com/skeema/knownhosts"
 	"golang.org/x/crypto/ssh"
 	cryptoknownhosts "golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/hermes-exec/hermes-exec/backend"
 )
 
 // ErrHostKey means that a host is not, or not provably, the one it should be.
@@ -77,8 +79,9 @@ func (k *hostKeys) check(ctx context.Context, remote net.Addr, key ssh.PublicKey
 	case k.acceptNew:
 		return k.remember(ctx, remote, key)
 	default:
-		return fmt.Errorf("%w: %s %w; it shows the %s key %s. If that is right, accept it with: ssh -p %d %s true, "+
-			"or once with terminal.ssh_host_key_checking: accept-new", ErrHostKey, k.host.Alias, errUnknown, key.Type(), ssh.FingerprintSHA256(key), k.host.Port, k.host.Alias)
+		err := fmt.Errorf("%w: %s %w; it shows the %s key %s", ErrHostKey, k.host.Alias, errUnknown, key.Type(), ssh.FingerprintSHA256(key))
+		return backend.Advise(err, "if that is right, accept it with: ssh -p %d %s true, or once with terminal.ssh_host_key_checking: accept-new",
+			k.host.Port, k.host.Alias)
 	}
 }
 
@@ -97,9 +100,9 @@ func (k *hostKeys) changed(err error, key ssh.PublicKey) error {
 			places = append(places, fmt.Sprintf("%s:%d", want.Filename, want.Line))
 		}
 	}
-	return fmt.Errorf("%w: the key of %s has changed: it shows the %s key %s, known is another one in %s; somebody may be between you and the host. "+
-		"If the host was given a new key, remove the old one with: ssh-keygen -R %q", ErrHostKey, k.host.Alias, key.Type(), ssh.FingerprintSHA256(key),
-		strings.Join(places, ", "), knownhosts.Normalize(k.host.keyAddress()))
+	err = fmt.Errorf("%w: the key of %s has changed: it shows the %s key %s, known is another one in %s; somebody may be between you and the host",
+		ErrHostKey, k.host.Alias, key.Type(), ssh.FingerprintSHA256(key), strings.Join(places, ", "))
+	return backend.Advise(err, "if the host was given a new key, remove the old one with: ssh-keygen -R %q", knownhosts.Normalize(k.host.keyAddress()))
 }
 
 // lockWait bounds the wait for others who remember a host; lockRetry is how often they are looked for.

@@ -108,6 +108,13 @@ func inputCases() []testCase {
 		{"the script is what __file__ names", func(ctx context.Context, e *env) {
 			e.want(e.cell(ctx, "import os, sys; print(sys.argv[0] == __file__, os.path.isfile(__file__))"), 0, "True True\n")
 		}},
+		{"variables are those of one cell", func(ctx context.Context, e *env) {
+			const code = "import os, subprocess, sys\nfor n in 'AB': print(os.environ.get(n))\n" +
+				"subprocess.run([sys.executable, '-c', 'import os; print(os.environ.get(\"A\"))'])"
+			e.want(e.exec(ctx, kernel.Cell{Code: []byte(code), Env: map[string]string{"A": "a=ü\n", "B": ""}}), 0, "a=ü\n\n\na=ü\n\n")
+			e.want(e.exec(ctx, kernel.Cell{Code: []byte(code), Env: map[string]string{"B": "b"}}), 0, "None\nb\nNone\n")
+			e.want(e.cell(ctx, code), 0, "None\nNone\nNone\n")
+		}},
 		{"directory", func(ctx context.Context, e *env) {
 			e.open(0)
 			if err := e.backend.Put(ctx, "sub dir/x", strings.NewReader(""), 0); err != nil {

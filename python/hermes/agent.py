@@ -12,10 +12,12 @@ import select
 import sys
 import time
 
-from . import facts, frames, tree
+from . import facts, frames, oom, tree
 from .loop import Loop, Out, Stream
 from .process import Process
 from .scratch import given_dir, own, remove_trees, socket_dir, sweep
+from .spare import Spare
+from .supervisor import close_all_but
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ _PIECE = 1 << 18  # bytes to read from the host at once, into one place: a fresh
 _END = 4.0  # seconds that supervisors get to end what they started: their grace and patience, and some
 # Starts a shell by a name with a dash, as login does: not every shell has an option for that.
 _AS_LOGIN = b"import os,sys;os.execv(sys.argv[1],['-'+os.path.basename(sys.argv[1])]+sys.argv[2:])"
+_AT_ONCE = 0.01  # seconds in which a host that is not far answers a greeting
 _SWEEP = 0.5  # seconds to end what killed supervisors have left; nothing else happens meanwhile
 
 
@@ -53,13 +56,27 @@ class Agent:
         }  # type: Dict[int, Callable[[int, frames.Fields], Stream]]
         self._shares = {}  # type: Dict[int, Share]
         self._first = set()  # type: Set[int]  # files in place that a START will ask for
+        self._memory = oom.Counter()
+        self._spare = None  # type: Optional[Spare]  # the supervisor of the first process
 
     def greet(self, greeting: bytes, hello: bytes) -> None:
         self._out.say(greeting + frames.frame(frames.HELLO, 0, hello))
 
-    def run(self) -> None:
+    def fork_spare(self) -> None:
+        """Forks the first supervisor, if it can: whoever needs one will hear of it else."""
+        try:
+            self._spare = Spare(self._stdin, self._scratch, self._memory)
+        except OSError:  # no process or no descriptor left
+            pass
+
+    def run(self, settle: Callable[[], None]) -> None:
+        """Returns when the host is gone. Calls settle when the host's first word is worked on, or does not
+        come at once."""
         os.set_blocking(self._stdin, False)
         self._loop.want(self._stdin, select.POLLIN, self._read)
+        self._loop.step(_AT_ONCE)
+        if not self._out.broken:
+            settle()
         while not self._over and not self._out.broken:
             self._loop.step(self._timeout())
             for share in list(self._shares.values()):
@@ -71,6 +88,8 @@ class Agent:
         """Ends every process and waits until the supervisors are gone. Files that did not come to their
         end are undone."""
         running = [s for s in self._streams.values() if isinstance(s, Process)]
+        if self._spare:
+            self._spare.close()
         for process in running:
             process.abandon()
         for stream in self._streams.values():
@@ -176,7 +195,10 @@ class Agent:
         if not in_place:
             raise OSError(errno.ENOENT, "a file that it starts with could not be put in place")
         self._sweep()
-        return Process(self._loop, self._out, stream, fields, self._stdin, self._scratch, self._end_orphans)
+        args = self._loop, self._out, stream, fields, self._stdin, self._scratch, self._memory, self._end_orphans
+        process = Process(*args, self._spare)
+        self._spare = None  # it has a command, or is gone
+        return process
 
     def _end_orphans(self) -> None:
         """Kills what became the agent's own child because its supervisor was killed."""
@@ -290,27 +312,38 @@ def _move_stdio() -> List[int]:
     return moved
 
 
-def _sweep_aside(roots: List[str], link: List[int]) -> None:
+def _sweep_aside(roots: List[str]) -> None:
     """Removes what killed agents have left, in a process of its own: there may be much. It lets go of
-    the link, whose end the host waits for."""
+    the link and all else whose end others wait for."""
     try:
         if os.fork():
             return
     except OSError:  # no process left
         return
     try:
-        null = os.open(os.devnull, os.O_RDWR)
-        for fd in [2] + link:
-            os.dup2(null, fd)
+        os.dup2(os.open(os.devnull, os.O_RDWR), 2)
+        close_all_but([0, 1, 2])
         os.nice(19)
         sweep(roots)
     finally:
         os._exit(0)
 
 
-def main(greeting: bytes, temp: str, scratch: str, library: str, lease: float, volatile: bool) -> NoReturn:
+def _bundle(library: str) -> None:
+    """The next start is sooner, then. This one goes on whatever is wrong with the library."""
+    try:
+        from . import bundle
+
+        bundle.write(library)
+    except Exception:  # bytecode that is damaged can raise anything
+        pass
+
+
+def main(
+    greeting: bytes, temp: str, scratch: str, library: str, lease: float, volatile: bool, unbundled: str
+) -> NoReturn:
     """Called by the bootstrap with what it has prepared; never returns. A volatile scratch goes by
-    itself, sooner than it could be removed."""
+    itself, sooner than it could be removed. Unbundled is a library of the host's that lacks its bundle."""
     stdin, stdout = _move_stdio()
     agent = None
     sockets = given_dir(sys.argv[1:]) or socket_dir(scratch)
@@ -318,13 +351,19 @@ def main(greeting: bytes, temp: str, scratch: str, library: str, lease: float, v
     try:
         agent = Agent(stdin, stdout, ours, lease)
         agent.greet(greeting, frames.encode(facts.hello(temp, scratch, library, sockets)))
-        if not volatile:
-            own(scratch)  # now that the host need not wait for it
-        tree.hide()
+        tree.hide()  # what it forks is hidden with it, until it executes something
         tree.become_subreaper()
-        if lease and not volatile:  # on the host's own machine it is the host that looks after that
-            _sweep_aside([temp, os.path.dirname(sockets)], [stdin, stdout])
-        agent.run()
+        agent.fork_spare()  # before what the host need not wait for
+
+        def settle() -> None:
+            if not volatile:
+                own(scratch)
+            if lease and not volatile:  # on the host's own machine it is the host that looks after that
+                _sweep_aside([temp, os.path.dirname(sockets)])
+            if unbundled:
+                _bundle(unbundled)
+
+        agent.run(settle)
     finally:
         try:
             if agent:

@@ -43,17 +43,25 @@ def decode(source: bytes, name: str) -> str:
     return io.IncrementalNewlineDecoder(None, True).decode(text)
 
 
+def lines(text: str) -> List[str]:
+    """The lines of a text as linecache has them: the last one ends too, or the marks of a traceback stand wrong."""
+    found = io.StringIO(text).readlines()  # splitlines would end one at a form feed too
+    if found and not found[-1].endswith("\n"):
+        found[-1] += "\n"
+    return found
+
+
 def parse(text: str, name: str) -> ast.Module:
     tree = compile(text, name, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     assert isinstance(tree, ast.Module)
     return tree
 
 
-def build(tree: Union[ast.Module, ast.Interactive], name: str, lines: List[str]) -> CodeType:
-    """Makes code of what parse returned. Lines are those of the text."""
-    mode = "single" if isinstance(tree, ast.Interactive) else "exec"
+def build(source: Union[str, ast.Module, ast.Interactive], name: str, lines: List[str]) -> CodeType:
+    """Makes code of what parse returned, or of a text. Lines are those of the text."""
+    mode = "single" if isinstance(source, ast.Interactive) else "exec"
     try:
-        return compile(tree, name, mode, dont_inherit=True)  # type: ignore[no-any-return]
+        return compile(source, name, mode, dont_inherit=True)  # type: ignore[no-any-return]
     except SyntaxError as e:
         if e.text is None and e.filename == name and 0 < (e.lineno or 0) <= len(lines):
             e.text = lines[e.lineno - 1]  # type: ignore[operator]

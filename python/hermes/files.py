@@ -130,9 +130,9 @@ def _where(err: UnicodeError) -> str:
 def _encoding(head: bytes) -> str:
     if head[:1] < b"\xef" and head[:1] != b"\0":
         return "utf-8"  # and the module below need not be loaded
-    from . import search
+    from . import texts
 
-    return search.encoding_of(head)
+    return texts.encoding_of(head)
 
 
 def _chunks(fd: int, head: bytes, encoding: str) -> Iterator[bytes]:
@@ -307,7 +307,20 @@ def vacant(request: Row) -> Row:
     if not os.path.isdir(folder):
         raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), name)
     _writable(folder, name)
+    source = request.get("source")
+    if source and os.path.islink(source):
+        _leads_on(source, target, name)
     return {"path": target, "mode": 0}
+
+
+def _leads_on(link: str, target: str, name: str) -> None:
+    """Check that a symlink, moved, leads where it does now: a relative one is read from where it lies."""
+    to = os.readlink(link)
+    if os.path.realpath(os.path.join(os.path.dirname(target), to)) != os.path.realpath(link):
+        raise ValueError(
+            "%s: the symlink that is to be moved there leads to %s, relative to its directory, and would lead elsewhere: "
+            "move the file that it leads to, or make the symlink anew" % (name, clip(to))
+        )
 
 
 def rearrange(request: Row) -> Row:

@@ -28,6 +28,7 @@ HELLO = 1  # guest: facts about the environment
 REFUSED = 2  # guest: why there is no agent (text)
 PING = 3
 PONG = 4
+WANT = 5  # guest: it has no library, the bootstrap and one are to come
 START = 8  # host: a process
 STARTED = 9
 FAILED = 10  # guest: what a START, PUT, GET, LISTEN or SHARE met; ends the stream

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import]
 import ast
-import io
 import linecache
 import os
 import sys
@@ -25,10 +24,12 @@ from .streams import Streams, high_copy
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType, FrameType, TracebackType
-    from typing import List, NoReturn, Optional, Tuple
+    from typing import Any, Dict, List, NoReturn, Optional, Tuple
 
 _CONTROL = 3
 _LENGTH = 4
+_FIGURES = "MPLBACKEND"  # a variable of those cells whose figures are to be saved
+_LOG = "hermes_figures.log"  # as in artifacts.py
 _LIBRARY = __file__[: -len("kernel.py")]
 
 
@@ -96,7 +97,10 @@ class Kernel:
         self._refused = b""
         self._why = ""
         self._exited = False
+        self._tools = []  # type: List[str] # what the tools are called where a cell has failed
         self._dir = _cwd()
+        self._environ = os.environ
+        self._before = {}  # type: Dict[str, Optional[str]] # of the variables of the last cell: their values without it
         self._main.__file__ = definitions.path
         self._main.__spec__ = None
         os.register_at_fork(after_in_child=control.close)
@@ -116,6 +120,7 @@ class Kernel:
         self._count += 1
         self._moved = self._refused = b""
         self._exited = False
+        self._tools = []
         self._interrupts.install()
         self._streams.restore()
         try:
@@ -125,6 +130,7 @@ class Kernel:
             code = 1
         if os.getpid() != self._pid:
             _leave(code)  # a forked child that returned from the cell
+        self._save_figures()
         _flush()
         if self._refused:
             self._control.send(
@@ -138,11 +144,14 @@ class Kernel:
             ("code", code),
             ("exited", int(self._exited)),
             ("moved", self._moved),
+            *[("tool", name) for name in self._tools],
         )
 
     def _prepare(self, message: frames.Fields) -> None:
         """Puts the cell where the host wants it, and drops stubs of a tool set that has changed."""
         script = message["script"][0] if "script" in message else os.fsencode(self._definitions.path)
+        self._set(message.get("env", []))
+        self._tell_figures()
         sys.argv = [os.fsdecode(a) for a in [script] + message.get("arg", [])]
         if "dir" in message:
             self._go(message["dir"][0])
@@ -152,6 +161,54 @@ class Kernel:
             self._moved = _first_there(message["home"])
         if frames.number(message, "tools_changed"):
             _reload_tools()
+
+    def _set(self, variables: List[bytes]) -> None:
+        """Gives the cell variables of its own, in place of those of the cell before."""
+        for name, value in self._before.items():
+            if value is None:
+                self._environ.pop(name, None)
+            else:
+                self._environ[name] = value
+        self._before = {}
+        for variable in variables:
+            name, _, value = os.fsdecode(variable).partition("=")
+            self._before[name] = self._environ.get(name)
+            self._environ[name] = value
+        if variables:  # a module may have come that one of them names
+            import importlib
+
+            importlib.invalidate_caches()
+
+    def _tell_figures(self) -> None:
+        """Says to the backend for figures whether this cell wants them saved."""
+        try:
+            figures = sys.modules.get("hermes_figures")
+            if figures is not None:
+                figures.wanted = _FIGURES in self._before  # type: ignore[attr-defined]
+        except BaseException:  # the modules are where user code can change them
+            pass
+
+    def _save_figures(self) -> None:
+        """Saves what the cell has drawn and not shown, if it is to be. Where matplotlib has another backend
+        than ours, that is left for the host to tell."""
+        if _FIGURES not in self._before:
+            return
+        try:
+            figures = sys.modules.get("hermes_figures")
+            helpers = sys.modules.get("matplotlib._pylab_helpers")
+            if figures is not None:
+                figures.flush()
+            elif helpers is not None and helpers.Gcf.figs:
+                self._note(other=str(dict.get(sys.modules["matplotlib"].rcParams, "backend")))
+        except BaseException:  # as above
+            pass
+
+    def _note(self, **what: str) -> None:
+        """Leaves word for the result, as hermes_figures does."""
+        import json
+
+        with open(os.path.join(os.path.dirname(self._definitions.path), _LOG), "ab", opener=_at_once) as file:
+            file.write(json.dumps(what).encode() + b"\n")
 
     def _go(self, path: bytes) -> None:
         """Goes to the directory of the cell, which takes the place of the one before on sys.path.
@@ -170,12 +227,17 @@ class Kernel:
         """Compiles a cell, and lets tracebacks, inspect and workers find its source. With display
         the values of expressions are shown, as the interactive interpreter does."""
         text = cellcode.decode(source, name)
-        lines = io.StringIO(text).readlines()  # splitlines would end one at a form feed too
+        lines = cellcode.lines(text)
         # Without a modification time the entry is never checked against a file.
         linecache.cache[name] = (len(text), None, lines, name)
-        tree = cellcode.parse(text, name)
-        self._definitions.add(tree, text)
-        return cellcode.build(ast.Interactive(body=tree.body) if display else tree, name, lines)
+        try:
+            tree = cellcode.parse(text, name)
+            self._definitions.add(tree, text)
+            return cellcode.build(ast.Interactive(body=tree.body) if display else tree, name, lines)
+        except RecursionError:
+            # Nested deeper than a tree may be, as generated code is. Python runs that all the same: it shows no
+            # value then, and workers do not find what it defines.
+            return cellcode.build(text, name, lines)
 
     def _run(self, message: frames.Fields) -> int:
         """Runs a cell and returns its exit code."""
@@ -198,9 +260,15 @@ class Kernel:
             self._interrupts.running = False
             if not self._refused:
                 _report(e)
+                self._tools = _known_tools(self._main.__dict__)
             return 1
         finally:
             self._interrupts.running = False
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Opens a file to write to, and does not wait where somebody has put a FIFO."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
 
 
 def _cwd() -> bytes:
@@ -253,6 +321,16 @@ def _report(e: BaseException) -> None:
         traceback.print_exception(type(e), e, trace)
     except BaseException:  # sys.stderr may be anything by now
         pass
+
+
+def _known_tools(namespace: Dict[str, Any]) -> List[str]:
+    """What the tools are called, for the hint about a cell that used one wrongly."""
+    try:
+        from . import known
+
+        return known.tools(namespace)
+    except BaseException:  # user code has been there
+        return []
 
 
 def _flush() -> None:

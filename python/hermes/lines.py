@@ -14,7 +14,7 @@ from .clip import clip
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
-    from typing import Callable, Iterator, List, Match, Optional, Tuple
+    from typing import Any, Callable, Iterator, List, Match, Optional, Tuple
 
     # A line: where it starts and ends in the text (without the line break), and where the match starts.
     Span = Tuple[int, int, int]
@@ -29,36 +29,72 @@ _TOKEN = re.compile(
 )
 _CLASSES = {r"\s": r"[^\S\n]", r"\W": r"[^\w\n]", r"\D": r"[^\d\n]", r"\A": "^", r"\Z": "$", r"\z": "$"}
 _BREAKS = {"\n", r"\n", r"\x0a", r"\x0A", r"\u000a", r"\u000A", r"\012"}
+_AMBIGUOUS = set("iks")
+_LARGE = 1 << 16  # bytes, from which on it pays to look at single letters first
 _SPECIAL = set(".^$*+?{}()[]|\\")
 
 
 class Finder:
-    """A compiled pattern. `literal` is a text that every match contains, or empty."""
+    """A compiled pattern."""
 
     def __init__(self, pattern: str) -> None:
         """Raise ValueError for a pattern that does not compile."""
         tokens = _TOKEN.findall(pattern)
-        self.literal = ""
+        self.crosses = False  # whether a match may be of more than one line
+        self.literal = ""  # a text that every match contains, or empty
+        self.folded = False  # the same in lower case, and matches may have it in upper case
         self.spans = self._everywhere  # type: Callable[[str], Iterator[Span]]
+        self._counted = None  # type: Optional[Callable[[str], List[Any]]]
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 self._search = self._prepare(pattern, tokens)
         except (re.error, RecursionError, OverflowError, ValueError) as err:
             raise ValueError("bad pattern %s: %s" % (clip(repr(pattern)), clip(str(err)))) from None
+        self._bytes = self.literal.encode("utf-8", "surrogatepass")
+        letters = {self._bytes[i : i + 1] for i in range(len(self._bytes))}
+        self._letters = [(a, a.upper() if self.folded else a) for a in letters]
+        # Letters that are the same as one beyond ASCII in another case: the Kelvin sign is a k.
+        self._ambiguous = self.folded and not _AMBIGUOUS.isdisjoint(self.literal)
 
     def _prepare(self, pattern: str, tokens: List[str]) -> Callable[..., Optional[Match[str]]]:
         plain = re.compile(pattern)
-        if plain.flags & re.DOTALL or any(map(_crosses, tokens)):
+        self.crosses = bool(plain.flags & re.DOTALL) or any(map(_crosses, tokens))
+        if self.crosses:
             return re.compile(pattern, re.MULTILINE).search
         if plain.flags & re.VERBOSE or any(map(_obscure, tokens)):
             self.spans = self._each
             return plain.search
-        if not plain.flags & re.IGNORECASE:
-            self.literal = required(tokens)
+        self.literal = required(tokens)
+        if "\ufffd" in self.literal:
+            self.literal = ""  # bytes that are no text are read as that
+        if plain.flags & re.IGNORECASE:
+            self.literal = self.literal.lower() if self.literal.isascii() else ""
+            self.folded = bool(self.literal)
         if self.literal:
             self.spans = self._around_literal
-        return re.compile("".join(map(_in_line, tokens)), re.MULTILINE).search
+        while tokens and tokens[0][:2] == "(?" and tokens[0][-1] == ")":
+            tokens = tokens[1:]  # (?i), which must stand at the beginning, as may others behind it
+        core, flags = "".join(map(_in_line, tokens)), plain.flags | re.MULTILINE
+        if self.literal:
+            # What matches is never empty: each match is a line, and the next one begins behind it.
+            self._counted = re.compile("(?:" + core + r")[^\n]*\n?", flags).findall
+        return re.compile(core, flags).search
+
+    def absent(self, data: bytes) -> bool:
+        """Tell that nothing in UTF-8 data can match. False if that would take a search."""
+        if self._ambiguous and not data.isascii():
+            return False
+        # That a letter is not there is found out ten times as fast, and that it is almost at once.
+        if len(data) > _LARGE and not all(a in data or b in data for a, b in self._letters):
+            return True
+        return self._bytes not in (data.lower() if self.folded else data)
+
+    def count(self, text: str) -> int:
+        """Return the number of spans."""
+        if self._counted is None or text.count(self.literal) * 4096 < len(text):
+            return sum(1 for _span in self.spans(text))
+        return len(self._counted(text))
 
     def _everywhere(self, text: str) -> Iterator[Span]:
         """Search the whole text; what the pattern may cross is up to the pattern."""
@@ -79,8 +115,13 @@ class Finder:
 
     def _around_literal(self, text: str) -> Iterator[Span]:
         """Search only the lines that contain the literal."""
-        search, literal = self._search, self.literal
-        pos = text.find(literal)
+        search, literal, lower = self._search, self.literal, text
+        if self.folded:
+            if not text.isascii():  # its lower case may have another length
+                yield from self._everywhere(text)
+                return
+            lower = text.lower()
+        pos = lower.find(literal)
         while pos >= 0:
             start = text.rfind("\n", 0, pos) + 1
             end = text.find("\n", pos)
@@ -89,7 +130,7 @@ class Finder:
             match = search(text, start, end)
             if match is not None:
                 yield start, end, match.start()
-            pos = text.find(literal, end)
+            pos = lower.find(literal, end)
 
     def _each(self, text: str) -> Iterator[Span]:
         """Search line by line, for patterns that cannot be rewritten."""
@@ -140,5 +181,5 @@ def required(tokens: List[str]) -> str:
             run.pop()
         runs.append("".join(run))
         run = []
-        depth += (token[:1] == "(") - (token == ")")
+        depth += (token[:1] == "(") - (token[-1:] == ")" and token[0] != "\\")  # (?i) is both
     return max(runs, key=len)

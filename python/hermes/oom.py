@@ -10,20 +10,15 @@ if TYPE_CHECKING:
 
 
 class Counter:
-    """Remembers how many processes of this cgroup had been killed when it was made. Root is where the
-    system's files are."""
+    """Tells how many processes of the cgroup that this one is in when it is made have been killed so far.
+    Root is where the system's files are."""
 
     def __init__(self, root: str = "") -> None:
         self._file = _counter_file(root)
-        self._before = self._read()
 
-    def rose(self) -> bool:
-        return self._read() > self._before
-
-    def _read(self) -> int:
-        if self._file is None:
-            return 0
-        return _oom_kills(self._file)
+    def kills(self) -> int:
+        """0 where nobody counts."""
+        return _oom_kills(self._file) if self._file else 0
 
 
 def _counter_file(root: str) -> Optional[str]:

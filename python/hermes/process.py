@@ -13,6 +13,7 @@ from .source import Source
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
+    from .spare import Spare
     from typing import Callable, Dict, List, Optional, Tuple
 
 
@@ -27,8 +28,11 @@ class Process(Stream):
         fields: frames.Fields,
         link: int,
         scratch: List[bytes],
+        memory: oom.Counter,
         orphaned: Callable[[], None],
+        spare: Optional[Spare],
     ) -> None:
+        self._memory = memory
         self._orphaned = orphaned  # called when the supervisor was killed
         self._loop, self._out, self._stream = loop, out, stream
         self._sources = {}  # type: Dict[int, Source]
@@ -37,7 +41,7 @@ class Process(Stream):
         self._status = None  # type: Optional[Tuple[int, bool]]  # wait status, oom
         self._started = False
         self._words = b""
-        self._fork(fields, link, scratch)
+        self._supervise(fields, link, scratch, spare)
 
     def signal(self, number: int) -> None:
         if self.alive():  # also when the command has ended: what it left may linger
@@ -63,24 +67,31 @@ class Process(Stream):
     def reset(self) -> None:
         self._hang_up()
 
-    def _fork(self, fields: frames.Fields, link: int, scratch: List[bytes]) -> None:
+    def _supervise(self, fields: frames.Fields, link: int, scratch: List[bytes], spare: Optional[Spare]) -> None:
         plan = _Plan()
-        self._memory = oom.Counter()
         try:
-            plan.prepare(fields)
-            ours, theirs = _socket.socketpair()
-            self.pid = os.fork()
-        except OSError:  # no process or no descriptor left: both may pass
+            command = plan.prepare(fields, self._memory.kills())
+            self._kills = command.kills
+            self._lifeline = spare.take(command) if spare else -1
+            if spare and self._lifeline >= 0:
+                self.pid = spare.pid
+            else:
+                self._fork(command, link, scratch)
+        except BaseException:  # no process or no descriptor left, or a field: all may pass
             plan.close()
             raise
-        if self.pid == 0:
-            supervisor.run(theirs.detach(), link, plan.command, scratch, self._memory)
-        theirs.close()
-        self._lifeline = ours.detach()
         os.set_blocking(self._lifeline, False)
         plan.close_theirs()
         self._adopt(plan)
         self._loop.want(self._lifeline, select.POLLIN, self._listen)
+
+    def _fork(self, command: supervisor.Command, link: int, scratch: List[bytes]) -> None:
+        ours, theirs = _socket.socketpair()
+        self.pid = os.fork()
+        if self.pid == 0:
+            supervisor.run(theirs.detach(), link, scratch, self._memory, lambda: command)
+        theirs.close()
+        self._lifeline = ours.detach()
 
     def _adopt(self, plan: "_Plan") -> None:
         loop, out, stream = self._loop, self._out, self._stream
@@ -190,7 +201,7 @@ class Process(Stream):
         self._lifeline = -1
         if self._status is None:
             self._orphaned()
-            self._status = -1, self._memory.rose()
+            self._status = -1, self._memory.kills() > self._kills
             if self._started:
                 self._settle()
             else:
@@ -252,7 +263,7 @@ class _Plan:
         self.stdin = self.stdout = self.stderr = self.control = -1
         self.keep = {}  # type: Dict[int, Tuple[int, int]]
 
-    def prepare(self, fields: frames.Fields) -> None:
+    def prepare(self, fields: frames.Fields, kills: int) -> supervisor.Command:
         stdin, self.stdin = self._input(frames.number(fields, "stdin"))
         stdout, self.stdout = self._output(fields, "stdout_path")
         merged = frames.number(fields, "merge")
@@ -266,13 +277,7 @@ class _Plan:
         for channel, name in ((frames.STDOUT, "stdout"), (frames.STDERR, "stderr")):
             if name + "_head" in fields:
                 self.keep[channel] = frames.number(fields, name + "_head"), frames.number(fields, name + "_tail")
-        env = {}  # type: Dict[bytes, bytes]
-        for item in fields.get("env", ()):
-            key, _, value = item.partition(b"=")
-            env[key] = value
-        self.command = supervisor.Command(
-            fields["arg"], fields["dir"][0], env, fds, bool(frames.number(fields, "linger"))
-        )
+        return supervisor.Command.of(fields, fds, kills)
 
     def close_theirs(self) -> None:
         for fd in self._theirs:

@@ -1,17 +1,15 @@
 """search_files: a walk that heeds .gitignore, and the lines that match.
 
-What counts as text: a file without a NUL in its first 64 KiB, or with the byte-order mark of UTF-16
-or UTF-32. Text that is not UTF-8 is searched all the same, its odd bytes read as U+FFFD. Symlinks
-below the root are not followed; FIFOs, sockets and devices are passed over, and so is .git.
+Symlinks below the root are not followed; FIFOs, sockets and devices are passed over, and so is .git.
 """
 
 from __future__ import annotations
 
-import codecs
+import errno
 import os
 import stat
 
-from . import globs, lines
+from . import globs, lines, texts
 from .clip import clip
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
@@ -19,35 +17,11 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
     Row = Dict[str, Any]
-    # The text of a file in blocks of whole lines, each with the number of its first line.
-    Texts = Iterable[Tuple[str, int]]
+    Blocks = Iterable[texts.Block]
 
-HEAD = 1 << 16  # bytes that tell what a file is
-BLOCK = 1 << 24  # bytes searched at once; a longer line is searched in pieces
 MAX_LINE = 10_000  # characters of a line that a row shows
-MAX_CONTEXT = 1 << 20  # characters of context on either side of a match
+MAX_CONTEXT = 1 << 20  # characters of context on either side of a match, and 100 a line
 MAX_ROWS = 8 << 20  # characters of all rows, so that the answer fits a line of 64 MiB
-_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-_FIRST = {mark[:1] for mark, _ in _MARKS}
-_FLAGS = os.O_RDONLY
-for _flag in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):  # not all of them are everywhere
-    _FLAGS |= getattr(os, _flag, 0)
-
-
-def encoding_of(head: bytes) -> str:
-    """Return Python's name of the encoding that the first bytes of a file show."""
-    if head[:1] not in _FIRST:
-        return "utf-8"
-    for mark, name in _MARKS:
-        if head.startswith(mark):
-            return name
-    return "utf-8"
 
 
 class Rows:
@@ -58,22 +32,67 @@ class Rows:
         self.total = 0
         self.kept = []  # type: List[Row]
         self._room = MAX_ROWS
+        self._cut = []  # type: List[Row]  # those whose context is not whole
 
     def wanted(self) -> bool:
         """Count one row and tell whether it is to be kept."""
         self.total += 1
-        return self.offset < self.total <= self.offset + self.limit and self._room > 0
+        return self.offset < self.total and not self.full()
 
-    def keep(self, row: Row) -> None:
-        """Keep a row, unless that would make the answer too large: then it is the end."""
+    def full(self) -> bool:
+        """Tell whether rows to come are only counted."""
+        return len(self.kept) >= self.limit or self._room <= 0
+
+    def keep(self, row: Row, cut: bool = False) -> None:
+        """Keep a row, unless that would make the answer too large: then it is the end. Cut says that its
+        context is not whole."""
         self._room -= 100 + sum(map(_size, row.values()))
         if self._room > 0 or not self.kept:
             self.kept.append(row)
+            if cut:
+                self._cut.append(row)
 
     def result(self) -> Row:
         """Return the answer."""
-        truncated = self.offset + len(self.kept) < self.total
-        return {"matches": self.kept, "total_count": self.total, "truncated": truncated}
+        end = self.offset + len(self.kept)
+        more = self.offset < end < self.total  # who asks for no rows would go on for ever
+        answer = {
+            "matches": self.kept,
+            "total_count": self.total,
+            "truncated": end < self.total,
+            "next_offset": end if more else None,
+        }  # type: Row
+        if self._cut:
+            answer["note"] = (
+                "the context of %d matches is cut, first of line %d of %s: at most %d characters come back on either side, "
+                "each line counted with 100 more"
+                % (len(self._cut), self._cut[0]["line"], clip(self._cut[0]["path"]), MAX_CONTEXT)
+            )
+        return answer
+
+
+class Missed:
+    """What could not be read below the root, of which a search that found nothing must not be silent."""
+
+    def __init__(self, root: str) -> None:
+        self._root = (root, os.path.realpath(root))
+        self._count = 0
+        self._first = ""
+
+    def add(self, path: str, shown: str, err: OSError) -> None:
+        """Count one. What was asked for itself is raised."""
+        if path in self._root:
+            raise err
+        if err.errno == errno.ENOENT:  # gone meanwhile
+            return
+        self._count += 1
+        self._first = self._first or "%s: %s" % (clip(shown), (err.strerror or str(err)).lower())
+
+    def note(self) -> str:
+        """Return what to say of it, if there is something."""
+        if self._count < 2:
+            return self._first and "a file or directory could not be read: " + self._first
+        return "%d files or directories could not be read, first of them %s" % (self._count, self._first)
 
 
 def _size(value: Any) -> int:
@@ -85,64 +104,91 @@ def _size(value: Any) -> int:
 def search_files(request: Row) -> Row:
     """Answer a request. Raises ValueError or OSError with a text for the caller."""
     rows = Rows(request["offset"], request["limit"])
+    missed = Missed(request["path"])
     if request["target"] == "files":
-        _find(request, rows)
+        _find(request, rows, missed)
     else:
-        _grep(request, rows)
-    return rows.result()
+        _grep(request, rows, missed)
+    answer = rows.result()
+    notes = [answer.pop("note", ""), _unheeded(request), missed.note()]
+    if any(notes):
+        answer["note"] = "; ".join(filter(None, notes))
+    return answer
 
 
-def _find(request: Row, rows: Rows) -> None:
+def _unheeded(request: Row) -> str:
+    """Say what was asked for that rows of this kind cannot have, if something was."""
+    mode, context = request["output_mode"], request["context"]
+    if request["target"] == "files":
+        asked = ['output_mode="count"'] * (mode == "count") + ["context"] * (context > 0)
+        if asked:
+            return '%s not heeded: target="files" looks at names, and not at lines; its matches have "path" alone' % _were(asked)
+    elif mode != "content" and context:
+        return '%s not heeded: output_mode="%s" shows no lines; use output_mode="content"' % (_were(["context"]), mode)
+    return ""
+
+
+def _were(asked: List[str]) -> str:
+    return " and ".join(asked) + (" were" if len(asked) > 1 else " was")
+
+
+def _find(request: Row, rows: Rows, missed: Missed) -> None:
     """Look for files by name. Without a wildcard the pattern is a part of the name."""
     pattern = request["pattern"]
     if not pattern:
         raise ValueError("the pattern is empty")
     plain = not any(char in pattern for char in "*?[{/")
     wanted = globs.matcher("*%s*" % pattern if plain else pattern)
-    for file in _files(request):
+    for file in _files(request, missed):
         if wanted(file.below, file.name) and rows.wanted():
             rows.keep({"path": file.shown})
 
 
-def _grep(request: Row, rows: Rows) -> None:
+def _grep(request: Row, rows: Rows, missed: Missed) -> None:
     finder = lines.Finder(request["pattern"])
     collect = {"content": _content, "files_only": _first, "count": _count}[request["output_mode"]]
     if request.get("text") is not None:
-        collect(rows, request["name"], [(_unix(request["text"]), 1)], finder, request["context"])
+        collect(rows, request["name"], [texts.Block(texts.unix(request["text"]))], finder, request["context"])
         return
-    literal = finder.literal.encode()
-    for file in _files(request):
+    size = texts.BLOCK if finder.crosses else texts.SMALL
+    for file in _files(request, missed):
         try:
-            collect(rows, file.shown, _texts(file.path, literal), finder, request["context"])
-        except OSError:
-            continue  # gone, or not ours to read: a search goes on
+            collect(rows, file.shown, texts.texts(file.path, finder.absent, size), finder, request["context"])
+        except OSError as e:
+            missed.add(file.path, file.shown, e)  # a search goes on
 
 
-def _content(rows: Rows, path: str, texts: Texts, finder: lines.Finder, context: int) -> None:
-    for text, number in texts:
-        last = 0
+def _content(rows: Rows, path: str, blocks: Blocks, finder: lines.Finder, context: int) -> None:
+    for block in blocks:
+        if rows.full():
+            rows.total += finder.count(block.text)
+            continue
+        text, number, last = block.text, 0, 0
         for start, end, first in finder.spans(text):
             if not rows.wanted():
                 continue
-            number += text.count("\n", last, start)
+            number = (number or block.number()) + text.count("\n", last, start)
             last = start
             row = {"path": path, "line": number, "content": _cut(text, start, end, first)}
+            cut = False
             if context:
-                row["before"] = _before(text, start, context)
-                row["after"] = _after(text, end, context)
-            rows.keep(row)
+                before, above = _around(_upwards(block, start), context)
+                row["before"] = before[::-1]
+                row["after"], below = _around(_downwards(block, end), context)
+                cut = above or below
+            rows.keep(row, cut)
 
 
-def _first(rows: Rows, path: str, texts: Texts, finder: lines.Finder, _context: int) -> None:
-    for text, _ in texts:
-        for _span in finder.spans(text):
+def _first(rows: Rows, path: str, blocks: Blocks, finder: lines.Finder, _context: int) -> None:
+    for block in blocks:
+        for _span in finder.spans(block.text):
             if rows.wanted():
                 rows.keep({"path": path})
             return
 
 
-def _count(rows: Rows, path: str, texts: Texts, finder: lines.Finder, _context: int) -> None:
-    count = sum(1 for text, _ in texts for _span in finder.spans(text))
+def _count(rows: Rows, path: str, blocks: Blocks, finder: lines.Finder, _context: int) -> None:
+    count = sum(finder.count(block.text) for block in blocks)
     if count and rows.wanted():
         rows.keep({"path": path, "count": count})
 
@@ -155,77 +201,39 @@ def _cut(text: str, start: int, end: int, first: int) -> str:
     return text[start:end]
 
 
-def _before(text: str, start: int, count: int) -> List[str]:
+def _around(lines: Iterable[str], count: int) -> Tuple[List[str], bool]:
+    """Return so many lines, and whether there are more that do not come back for their size."""
     found, room = [], MAX_CONTEXT  # type: List[str], int
-    while start > 0 and len(found) < count and room > 0:
+    for line in lines:
+        if room <= 0:
+            return found, True
+        found.append(line)
+        room -= 100 + len(line)
+        if len(found) == count:
+            break
+    return found, False
+
+
+def _upwards(block: texts.Block, start: int) -> Iterator[str]:
+    """Yield the lines before a place, the nearest one first, each from its beginning on."""
+    text = block.text
+    while start > 0:
         end = start - 1
         start = text.rfind("\n", 0, end) + 1
-        found.append(_cut(text, start, end, start))
-        room -= 100 + len(found[-1])
-    return found[::-1]
+        yield _cut(text, start, end, start)
+    yield from block.ahead(MAX_LINE)
 
 
-def _after(text: str, end: int, count: int) -> List[str]:
-    found, room, size = [], MAX_CONTEXT, len(text)  # type: List[str], int, int
-    while end + 1 < size and len(found) < count and room > 0:
-        start = end + 1
+def _downwards(block: texts.Block, end: int) -> Iterator[str]:
+    """Yield the lines behind a place in the same way."""
+    text, start = block.text, end + 1
+    while start < len(text):
         end = text.find("\n", start)
         if end < 0:
-            end = size
-        found.append(_cut(text, start, end, start))
-        room -= 100 + len(found[-1])
-    return found
-
-
-def _texts(path: str, literal: bytes) -> Texts:
-    """Yield the text of a file, nothing for a binary one or where the literal cannot be."""
-    fd = os.open(path, _FLAGS)
-    try:
-        data = os.read(fd, HEAD)
-        encoding = encoding_of(data)
-        if b"\0" in data and not encoding.startswith(("utf-16", "utf-32")):
-            return
-        more = data and os.read(fd, HEAD)
-        if more:
-            data += more + _read(fd, BLOCK - len(data) - len(more))
-            if len(data) >= BLOCK:
-                yield from _blocks(fd, data, encoding)
-                return
-        if encoding != "utf-8" or literal in data:
-            yield _unix(data.decode(encoding, "replace")), 1
-    finally:
-        os.close(fd)
-
-
-def _blocks(fd: int, data: bytes, encoding: str) -> Texts:
-    """Yield a file of more than one block, of which data is the first."""
-    decoder = codecs.getincrementaldecoder(encoding)("replace")
-    carry, number = "", 1
-    while data:
-        more = _read(fd, BLOCK)
-        text = _unix(carry + decoder.decode(data, not more))
-        cut = text.rfind("\n") + 1
-        if not more or not cut:
-            cut = len(text)
-        carry = text[cut:]
-        yield text[:cut], number
-        number += text.count("\n", 0, cut)
-        data = more
-
-
-def _read(fd: int, size: int) -> bytes:
-    parts = []  # type: List[bytes]
-    while size > 0:
-        part = os.read(fd, min(size, 1 << 20))
-        if not part:
-            break
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
-def _unix(text: str) -> str:
-    return text.replace("\r\n", "\n") if "\r" in text else text
+            end = len(text)
+        yield _cut(text, start, end, start)
+        start = end + 1
+    yield from block.behind(MAX_LINE)
 
 
 class File:
@@ -240,7 +248,7 @@ class File:
         self.name = name
 
 
-def _files(request: Row) -> Iterator[File]:
+def _files(request: Row, missed: Missed) -> Iterator[File]:
     """Yield the regular files below the path of the request, or that one file, in a stable order."""
     root, name = request["path"], request["name"]
     mode = os.stat(root).st_mode
@@ -254,11 +262,11 @@ def _files(request: Row) -> Iterator[File]:
     if not stat.S_ISDIR(mode):
         raise ValueError("%s is neither a file nor a directory" % clip(name))
     lead = "" if name in (".", "./") else _show(name).rstrip("/") + "/"
-    yield from _walk(root, lead, wanted, outer_levels(root, request.get("dir")))
+    yield from _walk(root, lead, wanted, outer_levels(root, request.get("dir")), missed)
 
 
 def _walk(
-    root: str, lead: str, wanted: Optional[Callable[[str, str], object]], outer: List[globs.Level]
+    root: str, lead: str, wanted: Optional[Callable[[str, str], object]], outer: List[globs.Level], missed: Missed
 ) -> Iterator[File]:
     todo = [(root, "", "", outer, True)]
     while todo:
@@ -267,7 +275,7 @@ def _walk(
             if wanted is None or wanted(below, name):
                 yield File(path, lead + _show(below), below, name)
             continue
-        entries = _entries(path)
+        entries = _entries(path, lead + _show(below), missed)
         prefix = below + "/" if below else ""
         if any(entry.name == ".gitignore" for entry in entries):
             levels = _deeper(levels, path, "", len(prefix))
@@ -278,12 +286,13 @@ def _walk(
                 todo.append((entry.path, child, entry.name, levels, kind))
 
 
-def _entries(path: str) -> List[os.DirEntry[str]]:
+def _entries(path: str, shown: str, missed: Missed) -> List[os.DirEntry[str]]:
     """Return what a directory holds, the last name first; nothing for one that cannot be read."""
     try:
         with os.scandir(path) as found:
             return sorted(found, key=lambda entry: entry.name, reverse=True)
-    except OSError:
+    except OSError as e:
+        missed.add(path, shown, e)
         return []
 
 
@@ -330,11 +339,11 @@ def _lead(above: str, root: str) -> str:
 def _deeper(levels: List[globs.Level], path: str, lead: str, skip: int, name: str = ".gitignore") -> List[globs.Level]:
     """Return the levels with that of one more directory, if it has rules."""
     try:
-        fd = os.open(os.path.join(path, name), _FLAGS)
+        fd = os.open(os.path.join(path, name), texts.FLAGS)
     except OSError:
         return levels
     try:
-        text = _read(fd, 1 << 20).decode("utf-8", "surrogateescape")
+        text = texts.read(fd, 1 << 20).decode("utf-8", "surrogateescape")
     except OSError:
         return levels
     finally:

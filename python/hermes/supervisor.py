@@ -5,6 +5,10 @@ when its child ends, when the agent says so, or when the lifeline to the agent b
 kills the agent therefore frees nothing. Nor does user code that stops it: the supervisor watches the
 agent's link to the host as well, and kills an agent that outlives it.
 
+Its child is forked at once and takes the order, so that nothing but that stands between an order and its
+execution. On a pipe the child tells the supervisor "ordered LINGER KILLS", and "failed OP ERRNO" if it
+cannot become the command.
+
 On the lifeline the agent says "signal N"; the supervisor says "started PID" or "failed OP ERRNO", and
 at the end "survivor PID NAME" for what it could not end, then "exit STATUS OOM" with the wait status,
 or −1 if there is none. One line each.
@@ -18,12 +22,14 @@ import os
 import select
 import time
 
-from . import oom, tree
+from . import frames, oom, tree
 from .scratch import remove_trees
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
-    from typing import Dict, List, NoReturn, Tuple
+    from typing import Callable, Dict, List, NoReturn, Optional
+
+    Order = Callable[[], Optional["Command"]]
 
 _LEFTOVER_GRACE = 0.5  # seconds between TERM and KILL for what outlives its parent
 _AGENT_GRACE = 6.0  # seconds an agent gets to end after its host: it takes 4 at most
@@ -36,19 +42,31 @@ _RESTORED = _IGNORED + ("SIGCHLD", "SIGXFSZ")
 
 
 class Command:
-    def __init__(self, args: List[bytes], dir: bytes, env: Dict[bytes, bytes], fds: List[int], linger: bool) -> None:
+    def __init__(
+        self, args: List[bytes], dir: bytes, env: Dict[bytes, bytes], fds: List[int], linger: bool, kills: int
+    ) -> None:
         self.args = args
         self.dir = dir
         self.env = env
         self.fds = fds  # what becomes descriptor 0, 1, 2 and perhaps 3
         self.linger = linger
+        self.kills = kills  # what the oom.Counter said before
+
+    @classmethod
+    def of(cls, fields: frames.Fields, fds: List[int], kills: int) -> Command:
+        """What the fields of a START ask for."""
+        env = {}  # type: Dict[bytes, bytes]
+        for item in fields.get("env", ()):
+            key, _, value = item.partition(b"=")
+            env[key] = value
+        return cls(fields["arg"], fields["dir"][0], env, fds, bool(frames.number(fields, "linger")), kills)
 
 
-def run(lifeline: int, link: int, command: Command, scratch: List[bytes], memory: oom.Counter) -> NoReturn:
-    """Never returns: the process ends with its work. Link is what the agent reads from the host. Memory
-    counts from before it was forked."""
+def run(lifeline: int, link: int, scratch: List[bytes], memory: oom.Counter, order: Order) -> NoReturn:
+    """Never returns: the process ends with its work. Link is what the agent reads from the host. Order is
+    called by the child when it is prepared; where that returns None there is nothing to do."""
     try:
-        _Supervisor(lifeline, link, command, scratch, memory).run()
+        _Supervisor(lifeline, link, scratch, memory).run(order)
     except BaseException as e:  # noqa: B902 - a fork of the agent must not go on as the agent
         try:
             os.write(lifeline, b"failed supervise %d\n" % (getattr(e, "errno", None) or errno.EIO))
@@ -59,33 +77,38 @@ def run(lifeline: int, link: int, command: Command, scratch: List[bytes], memory
 
 
 class _Supervisor:
-    def __init__(
-        self, lifeline: int, link: int, command: Command, scratch: List[bytes], memory: oom.Counter
-    ) -> None:
+    def __init__(self, lifeline: int, link: int, scratch: List[bytes], memory: oom.Counter) -> None:
         self._lifeline = lifeline
         self._link = link
-        self._memory = memory
         self._scratch = scratch
-        self._command = command
+        self._memory = memory
         self._agent = os.getppid()
         self._reported = False
+        self._linger = False
+        self._kills = 0
 
-    def run(self) -> None:
+    def run(self, order: Order) -> None:
         os.setsid()
         reaper = tree.become_subreaper()
         wake = self._prepare_signals()
-        pid, failure = self._spawn()
+        child = self._fork(order)
         # The agent's descriptors go: as long as one is open here, its other end sees no EOF. That is
         # why stderr stays: whoever holds its other end sees when the last supervisor is gone. Nobody
         # waits for the end of the link's reading side.
-        _close_all_but([2, self._lifeline, self._link] + wake)
-        self._tree = tree.Tree(pid, reaper)
-        self._pid = pid
-        if failure:
+        close_all_but([2, self._lifeline, self._link, child] + wake)
+        self._tree = tree.Tree(self._pid, reaper)
+        told = {}  # type: Dict[bytes, bytes]
+        for line in self._hear(child).splitlines():
+            verb, _, told[verb] = line.partition(b" ")
+        if b"failed" in told:
             self._tree.end(0, _PATIENCE)
-            self._say(failure)
+            self._say(b"failed %s\n" % told[b"failed"])
             return
-        self._say(b"started %d\n" % pid)
+        if b"ordered" not in told:
+            return  # the agent is gone, or the child was killed: the agent hears of that by our end
+        linger, self._kills = map(int, told[b"ordered"].split())
+        self._linger = bool(linger)
+        self._say(b"started %d\n" % self._pid)
         self._watch(wake[0])
 
     def _prepare_signals(self) -> List[int]:
@@ -98,16 +121,33 @@ class _Supervisor:
         _signal.signal(_signal.SIGCHLD, _ignore)
         return [r, w]
 
-    def _spawn(self) -> Tuple[int, bytes]:
-        """Forks and executes the command. Returns its pid, and what to report if that failed."""
+    def _fork(self, order: Order) -> int:
+        """Forks the child, and returns the pipe on which it tells how it gets on."""
         r, w = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            _execute(self._command, w)
+        supervisor = os.getpid()
+        self._pid = os.fork()
+        if self._pid == 0:
+            _execute(order, supervisor, w)
         os.close(w)
-        failure = os.read(r, 4096)
-        os.close(r)
-        return pid, failure
+        return r
+
+    def _hear(self, child: int) -> bytes:
+        """All that the child says before it becomes the command or ends."""
+        poll = select.poll()
+        poll.register(child, select.POLLIN)
+        poll.register(self._lifeline, select.POLLIN)
+        words = b""
+        while True:
+            for fd, _ in poll.poll():
+                if fd == self._lifeline:  # an order: somebody may have stopped the child, which is to take it
+                    poll.unregister(fd)
+                    os.kill(self._pid, tree.SIGCONT)
+                    continue
+                data = os.read(child, 4096)
+                if not data:
+                    os.close(child)
+                    return words
+                words += data
 
     def _watch(self, wake: int) -> None:
         poll = select.poll()
@@ -164,15 +204,15 @@ class _Supervisor:
             return False
         if status is not None and not self._reported:
             survivors = []  # type: List[str]
-            if not self._command.linger:
+            if not self._linger:
                 survivors = self._tree.end(_LEFTOVER_GRACE, _PATIENCE)
             self._report(status, survivors)
-        return empty or not self._command.linger
+        return empty or not self._linger
 
     def _report(self, status: int, survivors: List[str]) -> None:
         self._reported = True
         lines = [b"survivor %s\n" % s.encode("utf-8", "replace").replace(b"\n", b"?") for s in survivors]
-        lines.append(b"exit %d %d\n" % (status, status != 0 and self._memory.rose()))
+        lines.append(b"exit %d %d\n" % (status, status != 0 and self._memory.kills() > self._kills))
         self._say(b"".join(lines))
 
     def _obey(self, line: bytes) -> None:
@@ -210,7 +250,8 @@ def _ignore(_number: int, _frame: object) -> None:
     pass  # a handler has to be there for the wake-up descriptor to be written
 
 
-def _close_all_but(keep: List[int]) -> None:
+def close_all_but(keep: List[int]) -> None:
+    """Closes every descriptor that is not to be kept."""
     start = 0
     for fd in sorted(keep) + [_max_fd()]:
         if fd > start:  # closerange(0, 0) closes all: it asks the kernel for 0 to −1
@@ -225,25 +266,31 @@ def _max_fd() -> int:
         return 4096
 
 
-def _execute(command: Command, failure: int) -> NoReturn:
-    """In the child: becomes the command, or writes "failed OP ERRNO" and exits."""
+def _execute(order: Order, supervisor: int, told: int) -> NoReturn:
+    """In the child: becomes the command, or tells why not and exits."""
     op = b"prepare"
     try:
         os.setpgid(0, 0)
         tree.die_with_parent()  # user code that kills its supervisor ends itself, at the latest
+        if os.getppid() != supervisor:
+            os._exit(0)
         _signal.set_wakeup_fd(-1)
         for name in _RESTORED:
             _signal.signal(getattr(_signal, name), _signal.SIG_DFL)
         _signal.pthread_sigmask(_signal.SIG_SETMASK, [])
-        _place(command.fds, failure)
+        command = order()
+        if not command:
+            os._exit(0)
+        os.write(told, b"ordered %d %d\n" % (command.linger, command.kills))  # ends a child without supervisor
+        _place(command.fds, told)
         op = b"chdir"
         os.chdir(command.dir)
         op = b"exec"
         _exec(command)
     except OSError as e:
-        os.write(failure, b"failed %s %d\n" % (op, e.errno or errno.EIO))
+        os.write(told, b"failed %s %d\n" % (op, e.errno or errno.EIO))
     except BaseException:  # noqa: B902 - nothing may escape into the agent's code
-        os.write(failure, b"failed %s %d\n" % (op, errno.EINVAL))
+        os.write(told, b"failed %s %d\n" % (op, errno.EINVAL))
     finally:
         os._exit(127)
 
@@ -257,7 +304,7 @@ def _place(fds: List[int], keep: int) -> None:
     for target, fd in enumerate(high):
         os.dup2(fd, target, inheritable=True)
     # What the agent itself has inherited, from whoever started hermes-exec, is not closed by exec.
-    _close_all_but([*range(len(fds)), keep])
+    close_all_but([*range(len(fds)), keep])
 
 
 def _exec(command: Command) -> NoReturn:

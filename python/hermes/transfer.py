@@ -18,7 +18,8 @@ _PIECE = 1 << 16
 
 
 class Put(Stream):
-    """Receives a file under a temporary name and puts it in place at its end."""
+    """Receives a file under a temporary name and puts it in place at its end. A mode that is a directory's
+    makes one."""
 
     def __init__(
         self, out: Out, stream: int, path: bytes, mode: int, placed: Optional[Callable[[], None]] = None
@@ -27,8 +28,12 @@ class Put(Stream):
         self._fd = -1
         self._written = 0
         self._temp = b""
+        self._folder = stat.S_ISDIR(mode)
         try:
-            self._open(path)
+            if self._folder:
+                _make_folder(path)
+            else:
+                self._open(path)
         except OSError as e:
             self._fail(e)
 
@@ -48,13 +53,11 @@ class Put(Stream):
             self._written = 0
 
     def eof(self, channel: int) -> None:
-        if self._fd < 0:
+        if self._fd < 0 and not self._folder or self.closed:
             return
         try:
-            os.fchmod(self._fd, self._mode)
-            fd, self._fd = self._fd, -1
-            os.close(fd)
-            os.replace(self._temp, self._path)
+            if not self._folder:
+                self._place()
         except OSError as e:
             self._fail(e)
             return
@@ -62,6 +65,12 @@ class Put(Stream):
         self._out.send(frames.DONE, self._stream)
         if self._placed:
             self._placed()
+
+    def _place(self) -> None:
+        os.fchmod(self._fd, self._mode)
+        fd, self._fd = self._fd, -1
+        os.close(fd)
+        os.replace(self._temp, self._path)
 
     def aside(self) -> None:
         if self._fd >= 0:
@@ -113,6 +122,12 @@ class Put(Stream):
                 os.unlink(self._temp)
             except OSError:
                 pass
+
+
+def _make_folder(path: bytes) -> None:
+    make_dirs(path)
+    if not stat.S_ISDIR(os.stat(path).st_mode):
+        raise OSError(errno.ENOTDIR, "not a directory")
 
 
 class Get(Stream):

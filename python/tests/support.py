@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -34,6 +35,14 @@ load()
 from _hermes_exec import frames  # noqa: E402
 
 
+def requires(program: str) -> Callable[[Any], Any]:
+    """Skips a test where a program is missing, unless HERMES_E2E names it or says "all": then it fails, as
+    it does in Go (internal/testenv)."""
+    demanded = os.environ.get("HERMES_E2E", "").split(",")
+    there = shutil.which(program) or program in demanded or "all" in demanded
+    return unittest.skipUnless(there, "%s: it is not on PATH" % program)
+
+
 def library() -> bytes:
     """What package python's Library gives."""
     parts = []
@@ -48,14 +57,23 @@ def library() -> bytes:
 
 def boot_code(lease: float = 0, name: str = "hermes-test", volatile: str = "") -> bytes:
     data = library()
-    with open(os.path.join(ROOT, "hermes", "bootstrap.py"), encoding="ascii") as f:
+    return _code("hermes/bootstrap.py", "boot(%r,%d,%g,'',%r)" % (name, len(data), lease, volatile)) + data
+
+
+def offer_code(path: str) -> bytes:
+    return _code("alone/offer.py", "offer(%r,0,'');exec(sys.stdin.buffer.raw.readline())" % path)
+
+
+def _code(file: str, call: str) -> bytes:
+    """A line that reads what is behind it and calls it, as internal/guest/boot.go has it."""
+    with open(os.path.join(ROOT, *file.split("/")), "rb") as f:
         code = f.read()
     line = (
         "import os,sys;B=bytearray();N=%d;"
         "any(len(B)>=N or B.extend(os.read(0,N-len(B)) or sys.exit()) for _ in iter(int,1));"
-        "exec(compile(bytes(B),'bootstrap.py','exec'));boot(%r,%d,%g,'',%r)\n"
-    ) % (len(code), name, len(data), lease, volatile)
-    return (line + code).encode("ascii") + data
+        "exec(compile(bytes(B),%r,'exec'));%s\n"
+    ) % (len(code), file, call)
+    return line.encode("ascii") + code
 
 
 def eventually(condition: Callable[[], Any], seconds: float = 10) -> Any:
@@ -95,15 +113,24 @@ class Host:
         self._in, self._out = self.agent.stdin, self.agent.stdout
         self._next = -1
         self.hello = {}  # type: Dict[str, List[bytes]]
-        self._in.write(boot or boot_code(lease))
+        self.say(boot or boot_code(lease))
+
+    def say(self, data: bytes) -> None:
+        self._in.write(data)
         self._in.flush()
 
     def greet(self) -> Dict[str, List[bytes]]:
+        kind = self.first()
+        assert kind == frames.HELLO, kind
+        return self.hello
+
+    def first(self) -> int:
+        """The kind of what comes with a greeting."""
         assert self._out.read(len(GREETING)) == GREETING
         kind, _, _, payload = self.read()
-        assert kind == frames.HELLO, (kind, payload)
-        self.hello = frames.decode(payload)
-        return self.hello
+        if kind == frames.HELLO:
+            self.hello = frames.decode(payload)
+        return kind
 
     def send(self, kind: int, stream: int, payload: bytes = b"", channel: int = 0) -> None:
         self._in.write(frames.frame(kind, stream, payload, channel))

@@ -22,7 +22,11 @@ class BootstrapTest(unittest.TestCase):
     def run_agent(self, boot: bytes) -> "tuple[str, str, list[str]]":
         """An agent from its greeting to its end: its library, its scratch, and what that held."""
         host = support.Host(env=dict(os.environ, TMPDIR=self.root), boot=boot)
-        hello = host.greet()
+        host.greet()
+        return self.examine(host)
+
+    def examine(self, host: support.Host) -> "tuple[str, str, list[str]]":
+        hello = host.hello
         scratch = os.fsdecode(hello["scratch"][0])
         # An answer says that it is past its preparations.
         self.assertEqual(host.until(support.frames.EXIT, host.start("/bin/true"))[1]["code"], [b"0"])
@@ -42,33 +46,35 @@ class BootstrapTest(unittest.TestCase):
     @unittest.skipUnless(os.geteuid() == 0, "only the administrator can install it")
     def test_an_installed_library_is_not_unpacked(self) -> None:
         path = install.install(SOURCE, os.path.join(self.root, "lib"))
-        library, _, held = self.run_agent(self.installed(path))
+        library, _, held = self.offered(path)
         self.assertEqual(library, path)
         self.assertEqual(held, [".alive", ".owner"])
         compiled = os.listdir(os.path.join(path, install.PACKAGE, "__pycache__"))
         self.assertEqual(len(compiled), len([f for f in os.listdir(SOURCE) if f.endswith(".py")]))
 
+    def test_one_that_is_not_there_is_asked_for(self) -> None:
+        library, scratch, _ = self.offered(os.path.join(self.root, "none"))
+        self.assertEqual(library, os.path.join(scratch, "hermes-test"))
+
     @unittest.skipUnless(os.geteuid() == 0, "only the administrator can install it")
     def test_one_that_others_could_have_written_is_not_used(self) -> None:
         path = install.install(SOURCE, os.path.join(self.root, "lib"))
-        name = os.path.basename(path)
         for spoil in (lambda: os.chmod(path, 0o775), lambda: os.chown(path, 1000, 0)):
             spoil()
-            library, scratch, held = self.run_agent(self.installed(path))
-            self.assertEqual(library, os.path.join(scratch, name))
-            self.assertEqual(held, [".alive", ".owner", name])
+            library, scratch, held = self.offered(path)
+            self.assertEqual(library, os.path.join(scratch, "hermes-test"))
+            self.assertEqual(held, [".alive", ".owner", "hermes-test"])
             os.chmod(path, 0o755)
 
-    def installed(self, path: str) -> bytes:
-        """The code that boots with a library where this one lies, if it can."""
-        boot = support.boot_code(name=os.path.basename(path))
-        place = b'"/usr/local/lib/hermes-exec"'
-        self.assertIn(place, boot)
-        mine = b'"%s"' % os.fsencode(os.path.dirname(path))
-        boot = boot.replace(place, mine, 1)
-        # The line before the bootstrap says how long that is.
-        length = boot[boot.index(b"N=") + 2 : boot.index(b";", boot.index(b"N="))]
-        return boot.replace(b"N=" + length, b"N=%d" % (int(length) + len(mine) - len(place)), 1)
+    def offered(self, path: str) -> "tuple[str, str, list[str]]":
+        """An agent that was offered that library, and got one when it asked."""
+        host = support.Host(env=dict(os.environ, TMPDIR=self.root), boot=support.offer_code(path))
+        kind = host.first()
+        if kind == support.frames.WANT:
+            host.say(support.boot_code())
+            kind = host.first()
+        self.assertEqual(kind, support.frames.HELLO)
+        return self.examine(host)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 import gzip
+import json
 import os
 import shutil
 import signal
@@ -58,6 +59,7 @@ class Kernel:
         self.send(code, **more)
         done = self.receive()
         assert frames.text(done, "type") == "done", done
+        self.tools = sorted(t.decode() for t in done.get("tool", []))
         os.set_blocking(self.output, False)
         text = b""
         try:
@@ -95,6 +97,13 @@ class KernelTest(unittest.TestCase):
 
     def test_the_namespace_is_clean(self):
         self.check("print(sorted(n for n in globals() if not n.startswith('__')))", "[]\n")
+
+    @unittest.skipIf(sys.version_info < (3, 11), "this Python marks nothing")
+    def test_marks_stand_below_what_they_mark(self):
+        for end in ("", "\n"):
+            _, text = self.kernel.cell("1/0" + end)
+            lines = text.splitlines()
+            self.assertEqual(lines[-3:-1], ["    1/0", "    ~^~"])
 
     def test_an_exception_keeps_the_state(self):
         code, text = self.kernel.cell("y = 1\ndef g():\n    raise ValueError('no')\ng()\n")
@@ -366,6 +375,40 @@ class KernelTest(unittest.TestCase):
         code, text = self.kernel.cell("print(hermes_tools.two(), hasattr(hermes_tools, 'one'))", tools_changed=1)
         self.assertEqual((code, text), (0, "2 False\n"))
 
+    def test_a_cell_that_fails_tells_what_the_tools_are_called(self):
+        stub = "def one(): return 1\nalias = one\nclass _Aio: pass\naio = _Aio()\nclass Error(Exception): pass\n_two = one\nDEBUG = False\n"
+        with open(os.path.join(self.folder, "hermes_tools.py"), "w") as f:
+            f.write(stub)
+
+        def tells(code, *want):
+            self.kernel.cell(code + "\n1/0")
+            self.assertEqual(self.kernel.tools, sorted(want))
+
+        tells("x = False")
+        tells("from hermes_tools import one, alias as a, aio, Error, _two, DEBUG; import hermes_tools as ht", "one=one", "a=one", "_two=one", "aio=aio", "ht=hermes_tools")
+        odd = "('\\ud800', 'x' * 70000, 'a b', ('t', 'u'), 1)"
+        tells("for name in %s: globals()[name] = one" % odd, "one=one", "a=one", "_two=one", "aio=aio", "ht=hermes_tools")
+        tells("del a, _two\ndef one(): pass\nb = [ht.one]", "aio=aio", "ht=hermes_tools")
+        self.kernel.cell("print(1)")
+        self.assertEqual(self.kernel.tools, [])  # it costs what succeeds nothing
+        tells("ht.one = one\nfrom hermes_tools import one as mine, alias", "aio=aio", "alias=one")
+        tells("class Odd:\n  def __eq__(self, other): raise OSError\n  __hash__ = __eq__\nodd = Odd()\nht.one = odd", "aio=aio", "alias=one")
+        tells("ht.one.__globals__ = {}\nimport sys\nsys.modules['hermes_tools'] = None")
+
+    def test_code_that_is_nested_deep_runs_as_it_does_in_a_script(self):
+        for n in (600, 1200):
+            chain = "s = 'x'\ns = s" + ".strip()" * n + "\nprint(s" + " + ''" * n + ")"
+            for display in (0, 1):
+                self.assertEqual(self.kernel.cell(chain, display=display), (0, "x\n"))
+
+    def test_variables_of_a_cell(self):
+        self.kernel.cell("import os\nos.environ['OLD'] = 'o'\nget = os.environ.get")
+        look = "print(get('OLD'), get('NEW'))"
+        self.assertEqual(self.kernel.cell(look, env=b"OLD=x=y"), (0, "x=y None\n"))
+        self.assertEqual(self.kernel.cell(look + "\ndel os.environ['NEW']", env=b"NEW=n"), (0, "o n\n"))
+        self.assertEqual(self.kernel.cell(look + "\nos.environ = {}"), (0, "o None\n"))
+        self.assertEqual(self.kernel.cell(look, env=b"NEW=n"), (0, "o n\n"))
+
     def test_a_directory_that_is_not_there_runs_nothing(self):
         self.kernel.cell("import os; here = os.getcwd()")
         self.kernel.send("print('ran')", dir="/nowhere")
@@ -383,6 +426,39 @@ class KernelTest(unittest.TestCase):
         code, text = kernel.cell("1 / 0")
         self.assertEqual(code, 1)
         self.assertIn("ZeroDivisionError", text)
+
+    def test_figures_that_another_backend_draws(self):
+        log = os.path.join(self.folder, "hermes_figures.log")
+        env = "MPLBACKEND=module://hermes_figures"
+        fake = """
+            import sys, types
+            def module(name, **what):
+                sys.modules[name] = types.SimpleNamespace(**what)
+            module("matplotlib", rcParams={"backend": %r})
+            module("matplotlib._pylab_helpers", Gcf=types.SimpleNamespace(figs=%s))
+        """
+        for code, cell_env, want in (
+            ("x = 1", env, None),
+            (fake % ("agg", "{}"), env, None),
+            (fake % ("agg", "{1: 2}"), "A=b", None),
+            (fake % ("agg", "{1: 2}"), env, {"other": "agg"}),
+            (fake % ('my "own"\\\u00e4\n', "{1: 2}"), env, {"other": 'my "own"\\\u00e4\n'}),
+        ):
+            with self.subTest(code=code):
+                self.assertEqual(self.kernel.cell(code, env=cell_env), (0, ""))
+                if want is None:
+                    self.assertFalse(os.path.exists(log))
+                    continue
+                with open(log) as file:
+                    self.assertEqual([json.loads(line) for line in file], [want])
+                os.unlink(log)
+        os.mkfifo(log)  # to which nobody listens
+        self.assertEqual(self.kernel.cell("print(1)", env=env), (0, "1\n"))
+
+    def test_a_backend_for_figures_that_is_something_else(self):
+        self.check("import sys\nsys.modules['hermes_figures'] = object()", "")
+        for env in ("MPLBACKEND=module://hermes_figures", "A=b"):
+            self.assertEqual(self.kernel.cell("print(2)", env=env), (0, "2\n"))
 
 
 if __name__ == "__main__":

@@ -38,11 +38,11 @@ class OutOfMemoryTest(unittest.TestCase):
                 self.write("/proc/self/cgroup", groups)
                 self.write(path, text % 4)
                 counter = oom.Counter(self.root)
-                self.assertFalse(counter.rose(), "four of before")
+                self.assertEqual(counter.kills(), 4)
                 self.write(path, text % 5)
-                self.assertTrue(counter.rose())
+                self.assertEqual(counter.kills(), 5)
 
-    def test_without_a_counter_nothing_rises(self):
+    def test_without_a_counter_nothing_is_killed(self):
         for name, files in (
             ("no cgroups", {}),
             ("no files", {"/proc/self/cgroup": "0::/\n"}),
@@ -53,7 +53,7 @@ class OutOfMemoryTest(unittest.TestCase):
                 self.setUp()
                 for path, text in files.items():
                     self.write(path, text)
-                self.assertFalse(oom.Counter(self.root).rose())
+                self.assertEqual(oom.Counter(self.root).kills(), 0)
 
 
 if __name__ == "__main__":
