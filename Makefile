@@ -8,12 +8,15 @@ FUZZTIME ?= 20s
 # The man page writer of the command line library, which nothing here uses, costs every start 0.3 ms.
 TAGS := urfave_cli_no_docs
 
-.PHONY: help build image test bench fuzz lint demo e2e
+.PHONY: help build release image test bench fuzz lint demo e2e
 help: ## list these targets
 	@sed -n 's/^\([a-z0-9]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
 
 build: ## build bin/hermes-exec
 	CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -o bin/ ./cmd/hermes-exec
+
+release: ## build dist/ for VERSION (default: git describe), the same bytes on every machine: archives, .deb, image, SBOM, checksums
+	go run ./internal/release -tags '$(TAGS)' -version '$(VERSION)'
 
 image: ## build the image hermes-exec/python:3, without a registry if need be
 	@.ci/image hermes-exec/python:3
@@ -25,7 +28,7 @@ demo: build ## run a real script with real tools on this tree
 test: $(GOTESTSUM) ## run every test that this machine can, and name those it cannot
 	@.ci/need python3 gcc
 	.ci/python-tests
-	$(GOTESTSUM) --format pkgname-and-test-fails -- -race -timeout 40m ./...
+	$(GOTESTSUM) --format pkgname-and-test-fails -- -race -timeout 45m ./e2e ./... # the longest first
 
 e2e: $(GOTESTSUM) ## run the tests that need real environments; HERMES_E2E=docker,ssh makes a missing one a failure
 	$(GOTESTSUM) --format pkgname-and-test-fails -- -race -timeout 40m ./e2e/...
