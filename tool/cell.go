@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 
@@ -14,6 +15,9 @@ type Report struct {
 	Made       int64 // calls that reached a tool
 	Refused    int64 // calls that were turned away, for whatever reason
 	OverBudget int64 // those of Refused that the budget turned away
+
+	// Refusal is why the first of the other calls of Refused was turned away, "" if there was none.
+	Refusal string
 
 	// LastError is the text of the last error value that the script got, "" if there was none.
 	LastError string
@@ -173,6 +177,9 @@ func (c *cell) refuse(tool string, args json.RawMessage, why error) {
 	}
 	c.report.Refused++
 	c.report.LastError = why.Error()
+	if c.report.Refusal == "" && !errors.Is(why, overBudget(c.MaxCalls)) {
+		c.report.Refusal = why.Error()
+	}
 	if c.Trace && c.report.Refused <= maxRefusedTrace {
 		c.report.Trace = append(c.report.Trace, Entry{Tool: clip(tool), ArgsPreview: preview(args), Error: errorText(why)})
 	}

@@ -92,7 +92,7 @@ func TestDispatch(t *testing.T) {
 	d.Refuse(errors.New("Invalid RPC request: bad"))
 
 	got := d.End(t.Context())
-	if got.Made != 2 || got.Refused != 4 || got.OverBudget != 1 || got.LastError != "Invalid RPC request: bad" {
+	if got.Made != 2 || got.Refused != 4 || got.OverBudget != 1 || got.LastError != "Invalid RPC request: bad" || !strings.HasPrefix(got.Refusal, "Tool 'execute_code' is not") {
 		t.Errorf("report %+v", got)
 	}
 	var trace []string

@@ -107,6 +107,8 @@ type request struct {
 
 	New bool `json:"new"` // prepare: the file need not be there
 
+	Source string `json:"source,omitempty"` // vacant: what is to be moved there, absolute
+
 	Moves   [][2]place `json:"moves,omitempty"`   // rearrange: from, to
 	Removes []place    `json:"removes,omitempty"` // rearrange
 	ID      string     `json:"id,omitempty"`      // rearrange: it tells its files from those of others

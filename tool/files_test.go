@@ -133,12 +133,16 @@ func testSearchFiles(t *testing.T, w *world) {
 			{"pattern": "*.py", "target": "files"},
 			{"pattern": "*.rs", "target": "files"},
 			{"pattern": "TODO", "output_mode": "count"},
-			{"pattern": "TODO", "output_mode": "files_only", "limit": 0},
+			{"pattern": "TODO", "output_mode": "files_only", "limit": 2},
 		} {
 			o := w.ok("search_files", args)
-			if _, isList := o["matches"].([]any); !isList || !slices.Equal(keys(o), []string{"matches", "total_count", "truncated"}) {
+			if _, isList := o["matches"].([]any); !isList || !slices.Equal(keys(o), []string{"matches", "next_offset", "total_count", "truncated"}) {
 				t.Errorf("%v: %v", args, o)
 			}
+		}
+		o := w.ok("search_files", object{"pattern": "TODO", "limit": 1})
+		if o["truncated"] != true || o["next_offset"] != 1.0 || o["total_count"] != 2.0 {
+			t.Errorf("a first page: %v", o)
 		}
 		w.fails("search_files", object{"pattern": "a.b("}, "bad pattern")
 		w.fails("search_files", object{"pattern": "x", "path": "missing"}, "missing: no such file or directory")

@@ -35,8 +35,10 @@ var (
 // ones; CheckArgs says what is missing.
 func (patchTool) Spec() Spec {
 	return Spec{
-		Name:    "patch",
-		Summary: "Replace a text in a file by another; the old text must occur once unless replace_all is set. Or apply a patch of several files.",
+		Name: "patch",
+		Summary: "Replace a text in a file by another; the old text must occur once unless replace_all is set. " +
+			"Or change several files, all or nothing, by patch(mode='patch', patch=TEXT) in V4A format: a line *** Begin Patch, " +
+			"a line *** Update File: PATH (or Add File, Delete File), lines @@ and lines that begin with a space, - or +, a line *** End Patch.",
 		Params: []Param{
 			{Name: "path", Type: String, Nullable: true, NonEmpty: true, NoNUL: true, Doc: "The file, relative to the current directory or absolute."},
 			{Name: "old_string", Type: String, Nullable: true, Doc: "The text to replace, literally; whole lines are found even if their white space differs."},
@@ -47,7 +49,8 @@ func (patchTool) Spec() Spec {
 			{Name: "mode", Type: String, Default: "replace", Nullable: true, Enum: []string{"replace", "patch"}, Doc: "Replace old_string, or apply patch."},
 		},
 		Returns: `{"status": "success", "success": True, "replacements": int}; ` +
-			`with diff=True also "diff": str and "files_modified": [str]; "note": str if the text was not there literally`,
+			`with diff=True also "diff": str and "files_modified": [str]; "note": str if the change is not literal`,
+		Keys: []string{"status", "success", "replacements", "note", "diff", "files_modified"},
 	}
 }
 
@@ -188,21 +191,50 @@ func aside(side, name string) string {
 // replaced is a text with the replacement made, with how often and in what it is not literal.
 func (a *patchArgs) replaced(ctx context.Context, text string) (after string, n int, note string, err error) {
 	after, n, err = replace(text, *a.OldString, *a.NewString, a.ReplaceAll)
-	if !errors.Is(err, errNotFound) || a.ReplaceAll {
+	if err == nil && a.endsDiffer(text) {
+		after, n, err = replace(text, withCRLF(*a.OldString), withCRLF(*a.NewString), a.ReplaceAll)
+		return after, n, "new_string was given the line ends of the file", err
+	}
+	if err == nil && a.losesEnds() {
+		return after, n, `the lines of old_string end in \r\n and those of new_string in \n, as they were given`, nil
+	}
+	if !errors.Is(err, errNotFound) {
 		return after, n, "", err
 	}
 	if err := cmp.Or(byLine("the file", text), byLine("old_string", *a.OldString), byLine("new_string", *a.NewString)); err != nil {
 		return "", 0, "", fmt.Errorf("%w literally, and nothing else is looked for: %w", errNotFound, err)
 	}
 	c, err := tolerant(ctx, text, *a.OldString, *a.NewString)
+	near := func() string { return nearest(text, 0, *a.OldString) }
 	switch {
+	case a.ReplaceAll && c != nil:
+		return "", 0, "", fmt.Errorf("%w literally, and with replace_all nothing else counts; without it, it is found %s%s", errNotFound, c.place, near())
 	case err != nil:
 		return "", 0, "", err
 	case c == nil:
-		return "", 0, "", fmt.Errorf("%w%s", errNotFound, nearest(text, 0, *a.OldString))
+		return "", 0, "", fmt.Errorf("%w%s", errNotFound, near())
 	}
 	return text[:c.from] + c.with + text[c.to:], 1, c.note, nil
 }
+
+// endsDiffer tells whether the lines of a text all end in CRLF, and those of the call in LF. A call that has a CR
+// in old_string or a CRLF in new_string knows about line ends.
+func (a *patchArgs) endsDiffer(text string) bool {
+	if strings.Contains(*a.OldString, "\r") || strings.Contains(*a.NewString, "\r\n") || !strings.Contains(*a.OldString+*a.NewString, "\n") {
+		return false
+	}
+	n := strings.Count(text, "\n")
+	return n > 0 && n == strings.Count(text, "\r\n")
+}
+
+// losesEnds tells whether old_string was copied with its CRLF and new_string written without.
+func (a *patchArgs) losesEnds() bool {
+	copied := strings.Contains(*a.OldString, "\r\n") && strings.Trim(*a.OldString, "\r\n") != ""
+	return copied && strings.Contains(*a.NewString, "\n") && !strings.Contains(*a.NewString, "\r")
+}
+
+// withCRLF is a text whose lines end in LF with the other end.
+func withCRLF(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") }
 
 // byLine tells why a text is not looked at line by line.
 func byLine(what, text string) error {

@@ -10,6 +10,7 @@ import (
 type change struct {
 	from, to int // bytes
 	with     string
+	place    string // where it is, and what was not counted
 	note     string // how it differs from what was asked for; "": not at all
 }
 
@@ -34,25 +35,25 @@ func tolerant(ctx context.Context, text, before, after string) (*change, error) 
 		case 0:
 			continue
 		case 1:
-			return fitted(lines, wanted, places[0], t, before, after), nil
+			return fitted(lines, wanted, places[0], t, before, after)
 		}
-		var numbers []int
-		for _, at := range places {
-			numbers = append(numbers, at+1)
-		}
-		return nil, fmt.Errorf("old_string is not there literally; %v not counted, it occurs on %s: copy one of them, with what is around it", t, listed(numbers))
+		return nil, fmt.Errorf("old_string is not there literally; %v not counted, it occurs on %s: copy one of them, with what is around it", t, listed(numbers(places)))
 	}
 	return nil, nil
 }
 
 // fitted is the change of the lines from at on, or nil if it is not clear what is meant.
-func fitted(lines, wanted []string, at int, t tolerance, before, after string) *change {
-	found := lines[at : at+len(wanted)]
-	f, ok := newFit(wanted, found)
+func fitted(lines, wanted []string, at int, t tolerance, before, after string) (*change, error) {
+	f, ok := newFit(wanted, lines, at)
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	c := &change{with: f.text(after)}
+	with, err := f.text(after)
+	if err != nil {
+		return nil, fmt.Errorf("old_string is on line %d, %v not counted, but %w", at+1, t, err)
+	}
+	c := &change{with: with}
+	found := lines[at : at+len(wanted)]
 	for _, line := range lines[:at] {
 		c.from += len(line)
 	}
@@ -61,22 +62,35 @@ func fitted(lines, wanted []string, at int, t tolerance, before, after string) *
 		_, end := cutEnd(found[len(found)-1])
 		c.to -= len(end)
 	}
-	c.note = fmt.Sprintf("old_string was found on line %d, %v not counted", at+1, t)
+	if c.with == strings.Join(found, "")[:c.to-c.from] {
+		return nil, fmt.Errorf("nothing changes: old_string is on line %d, %v not counted, and new_string is the same in the form of the file", at+1, t)
+	}
+	c.place = fmt.Sprintf("on line %d, %v not counted", at+1, t)
+	c.note = "old_string was found " + c.place
 	if c.with != after {
 		c.note += "; new_string was given the line ends and the indentation of the file"
 	}
-	return c
+	return c, nil
 }
 
 // text is a text as the file has it.
-func (f *fit) text(after string) string {
-	var b strings.Builder
-	for _, line := range splitLines(after) {
+func (f *fit) text(after string) (string, error) {
+	lines := splitLines(after)
+	ended := make([]bool, len(lines))
+	for i, line := range lines {
 		text, end := cutEnd(line)
-		b.WriteString(f.line(text))
-		if end != "" {
-			b.WriteString(f.end)
+		lines[i], ended[i] = text, end != ""
+	}
+	lines, err := f.lines(lines)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for i, line := range lines {
+		b.WriteString(line)
+		if ended[i] {
+			b.WriteString(f.endOf(i))
 		}
 	}
-	return b.String()
+	return b.String(), nil
 }

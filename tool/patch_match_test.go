@@ -18,6 +18,7 @@ func TestTolerant(t *testing.T) {
 			"x\r\ny\r\nz\r\nc\r\n", "line 1, white space at line ends not counted", "",
 		},
 		"the last line keeps its end": {"a\r\nb\r\n", "a\nb", "x\ny", "x\r\ny\r\n", "", ""},
+		"the last line has no end":    {"a\r\n  b", "\tb", "\tx\n\ty", "a\r\n  x\r\n  y", "", ""},
 		"white space at line ends":    {"a  \nb\t\nc", "a\nb", "x", "x\nc", "", ""},
 		"indentation": {
 			"class C:\n    def f(self):\n        return 1\n", "def f(self):\n    return 1", "def f(self):\n    if self:\n        return 2",
@@ -42,6 +43,77 @@ func TestTolerant(t *testing.T) {
 			"indentation not counted, it occurs on lines 1, 3:",
 		},
 		"indentation that is not clear": {"if x:\n  a()\nb()\n", "if x:\n    a()\n    b()", "x", "", "", ""},
+		"tabs, and deeper than anything known": {
+			"\tif x:\n\t\ta()\n", "if x:\n    a()", "if x:\n    a()\n    if y:\n        b()\n        if z:\n            c()",
+			"\tif x:\n\t\ta()\n\t\tif y:\n\t\t\tb()\n\t\t\tif z:\n\t\t\t\tc()\n", "", "",
+		},
+		"tabs for two spaces": {
+			"\tif x:\n\t\ta()\n", "if x:\n  a()", "if x:\n  if y:\n    b()\n    if z:\n      c()",
+			"\tif x:\n\t\tif y:\n\t\t\tb()\n\t\t\tif z:\n\t\t\t\tc()\n", "", "",
+		},
+		"tabs in braces": {
+			"\tif x {\n\t\ta()\n\t}\n", "if x {\n    a()\n}", "if x {\n    if y {\n        a()\n    }\n}",
+			"\tif x {\n\t\tif y {\n\t\t\ta()\n\t\t}\n\t}\n", "", "",
+		},
+		"spaces for tabs": {
+			"class A:\n    def f(self):\n        return 1\n", "\tdef f(self):\n\t\treturn 1", "\tdef f(self):\n\t\tif x:\n\t\t\treturn 1\n\t\treturn 2",
+			"class A:\n    def f(self):\n        if x:\n            return 1\n        return 2\n", "", "",
+		},
+		"four spaces for two": {
+			"class A:\n    def f(self):\n        return 1\n", "  def f(self):\n    return 1", "  def f(self):\n    if x:\n      return 1",
+			"class A:\n    def f(self):\n        if x:\n            return 1\n", "", "",
+		},
+		"a step of two units": {
+			"\tcase x:\n\t\t\ta()\n", "case x:\n        a()", "case x:\n    b()\n        a()\n            c()",
+			"\tcase x:\n\t\tb()\n\t\t\ta()\n\t\t\t\tc()\n", "", "",
+		},
+		"one line, spaces for tabs": {
+			"class A:\n    def f(self): pass\n", "\tdef f(self): pass", "\tdef f(self):\n\t\treturn 1",
+			"class A:\n    def f(self):\n        return 1\n", "", "",
+		},
+		"one line, tabs for spaces": {
+			"\tif x {}\n", "if x {}", "if x {\n    if y {\n        a()\n    }\n}",
+			"\tif x {\n\t\tif y {\n\t\t\ta()\n\t\t}\n\t}\n", "", "",
+		},
+		"one line, spaces": {
+			"if x:\n    a = f(1)\n", "a = f(1)", "if y:\n    a = f(1,\n          2)",
+			"if x:\n    if y:\n        a = f(1,\n              2)\n", "", "",
+		},
+		"one line, less": {
+			"class A:\n\tdef f(self):\n\t\tpass\n", "        pass", "        pass\n    def g(self): pass",
+			"class A:\n\tdef f(self):\n\t\tpass\n\tdef g(self): pass\n", "", "",
+		},
+		"one line, another unit": {
+			"if x:\n  a()\n", "a()", "if y:\n    a()", "", "",
+			`old_string is on line 2, indentation not counted, but how "a()" is to be indented there is not clear: copy the indentation of the file`,
+		},
+		"one line, no unit in the file": {"    a()\n    \tb()\n", "\ta()", "\ta()\n\t\tb()", "", "", `how "b()" is to be indented`},
+		"one line, eight spaces for a tab or two": {
+			"\ta()\n", "a()", "if x:\n        a()", "", "", `how "a()" is to be indented`,
+		},
+		"a step and a part of one": {
+			"\tif x:\n\t\ta()\n", "if x:\n    a()", "if x:\n    a(1,\n      2)", "", "", `how "2)" is to be indented`,
+		},
+		"tabs among spaces": {
+			"class A:\n    if x:\n        a()\n", "if x:\n    a()", "if x:\n    if y:\n    \ta()", "", "", `how "a()" is to be indented`,
+		},
+		"spaces behind tabs": {
+			"\t/*\n\t * a\n\t */\n", "/*\n * a\n */", "/*\n * b\n */\nif x {\n    a()\n}", "", "", `how "a()" is to be indented`,
+		},
+		"spaces behind tabs, as they are": {
+			"\t/*\n\t * a\n\t */\n", "/*\n * a\n */", "/*\n * b\n * c\n */\nx()", "\t/*\n\t * b\n\t * c\n\t */\n\tx()\n", "", "",
+		},
+		"steps that are not the same": {
+			"\tif x:\n\t\ta(\n\t\t\t\tb)\n", "if x:\n  a(\n    b)", "if x:\n  a(\n    b,\n      c)", "", "", `how "c)" is to be indented`,
+		},
+		"less than there is": {
+			"\tif x:\n\t\ta()\n", "        if x:\n            a()", "        if x:\n            a()\nb()", "", "", `how "b()" is to be indented`,
+		},
+		"the indentation of the file stays": {"if x:\n\ta( 1 )\n", "\ta(  1 )", "\tif y:\n\t    a(2)", "if x:\n\tif y:\n\t    a(2)\n", "", ""},
+		"nothing changes": {
+			"a\r\nif x:\n", "  if x:", "if x:", "", "",
+			"nothing changes: old_string is on line 2, indentation not counted, and new_string is the same in the form of the file",
+		},
 		"less and more is not the same": {"  a()\nif b:\n  c()\n", "a()\nif b:\nc()", "x", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -29,6 +29,9 @@ func nearest(text string, from int, wanted string) string {
 	}
 	have := lines[at:min(at+len(part), len(lines))]
 	diff := udiff.Unified("wanted", "the file", ended(part), ended(have))
+	if diff == "" { // they differ in their line ends alone
+		return ""
+	}
 	_, diff, _ = strings.Cut(diff, "\n")
 	_, diff, _ = strings.Cut(diff, "\n") // the names of the two
 	_, diff, _ = strings.Cut(diff, "\n") // and the numbers, which are of the parts

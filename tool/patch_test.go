@@ -64,6 +64,17 @@ func testPatch(t *testing.T, w *world) {
 			t.Errorf("%q", w.get("a"))
 		}
 	})
+	t.Run("replace_all shows the nearest place", func(t *testing.T) {
+		all := object{"replace_all": true}
+		w.put("a", "if x:\n    a = 1\n    b = 2\n")
+		w.fails("patch", patch("a", "a = 1\nb = 2", "c", all), "a: old_string was not found literally, and with replace_all nothing else counts; without it, it is found on line 2, "+
+			"indentation not counted; the nearest is line 2 (- what was asked for, + the file):\n-a = 1\n-b = 2\n+    a = 1\n+    b = 2")
+		w.fails("patch", patch("a", "    a = 3", "c", all), "a: old_string was not found; the nearest is line 2 (- what was asked for, + the file):\n-    a = 3\n+    a = 1")
+		w.put("a", "  a = 1\n    a = 1\n")
+		w.fails("patch", patch("a", "\ta = 1", "c", all), "indentation not counted, it occurs on lines 1, 2:")
+		w.put("a", "a\r\nb\r\n")
+		w.fails("patch", patch("a", "a\nb", "c", all), "without it, it is found on line 1, white space at line ends not counted")
+	})
 	t.Run("what stays", func(t *testing.T) {
 		w.put("a", "\ufeffone\r\ntwo\r\n")
 		if err := errors.Join(os.Chmod(w.dir+"/a", 0o710), os.Symlink("a", w.dir+"/link")); err != nil {
@@ -75,6 +86,36 @@ func testPatch(t *testing.T, w *world) {
 			t.Errorf("%v %v %q", info.Mode(), err, w.get("a"))
 		}
 		w.fails("patch", patch("a", "1 two", "x"), "a: old_string was not found")
+	})
+	t.Run("line ends", func(t *testing.T) {
+		const given = "new_string was given the line ends of the file"
+		for _, tt := range []struct {
+			text, old, with, want, note string
+			all                         bool
+		}{
+			{"a = 1\r\nb = 2\r\n", "a = 1", "a = 1\nc = 3", "a = 1\r\nc = 3\r\nb = 2\r\n", given, false},
+			{"x\r\ny x\r\n", "x", "1\n2", "1\r\n2\r\ny 1\r\n2\r\n", given, true},
+			{"a\r\nb\r\nc", "\nb", "\nx\ny", "a\r\nx\r\ny\r\nc", given, false},
+			{"a\r\nb\r\nc", "\nb", "", "a\r\nc", given, false},
+			{"a\r\nb\r\nc", "\n", " ", "a b c", given, true},
+			{"a\r\nb\r\n", "a", "x\ry", "x\ry\r\nb\r\n", "", false},
+			{"a\r\nb\n", "a", "x\ny", "x\ny\r\nb\n", "", false},
+			{"a\r\nb\r\n", "a", "x\r\ny\nz", "x\r\ny\nz\r\nb\r\n", "", false},
+			{"a\r\nb\r\n", "\r\n", "\n", "a\nb\n", "", true},
+			{"a\r\nb\r\n", "a\r", "x\ny", "x\ny\nb\r\n", "", false},
+			{"a", "a", "x\ny", "x\ny", "", false},
+			{"a\r\nb\r\nc\r\n", "a\r\nb\r\n", "x\ny\n", "x\ny\nc\r\n", `the lines of old_string end in \r\n and those of new_string in \n, as they were given`, false},
+			{"  a\r\n  b\nc\r\nd\n", "a\nb\n", "x\ny\nz\n", "  x\r\n  y\n  z\nc\r\nd\n", "old_string was found on line 1, indentation not counted; new_string was given the line ends and the indentation of the file", false},
+			{"a\nb\n", "a", "x\ny", "x\ny\nb\n", "", false},
+		} {
+			w.put("a", tt.text)
+			o := w.ok("patch", patch("a", tt.old, tt.with, object{"replace_all": tt.all}))
+			if note, _ := o["note"].(string); w.get("a") != tt.want || note != tt.note {
+				t.Errorf("%q in %q: %q, want %q; %q", tt.old, tt.text, w.get("a"), tt.want, note)
+			}
+		}
+		w.put("a", "x\r\nx\r\n")
+		w.fails("patch", patch("a", "x", "y\nz"), "occurs 2 times, on lines 1, 2;")
 	})
 	t.Run("UTF-16", func(t *testing.T) {
 		for mark, order := range map[string]byteOrder{"\xff\xfe": binary.LittleEndian, "\xfe\xff": binary.BigEndian} {

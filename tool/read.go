@@ -22,6 +22,8 @@ func (readTool) Spec() Spec {
 			{Name: "limit", Type: Integer, Default: 2000, Nullable: true, Min: atLeast(1), Doc: "The most lines to read."},
 		},
 		Returns: `{"content": str, "total_lines": int or None, "truncated": bool, "next_offset": int or None, "encoding": str}`,
+		Keys:    []string{"content", "total_lines", "truncated", "next_offset", "encoding"},
+		Holds:   `its text is in ["content"]`,
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hermes-exec/hermes-exec/internal/near"
 )
 
 const (
@@ -47,7 +49,7 @@ func NewRegistry(tools []Tool, enabled []string) (*Registry, []string, error) {
 	var unknown []string
 	for _, name := range enabled {
 		if _, ok := all.Lookup(strings.TrimSpace(name)); !ok {
-			unknown = append(unknown, quote(name))
+			unknown = append(unknown, asked(strings.TrimSpace(name), all.Names()))
 		}
 	}
 	for i, s := range all.specs {
@@ -98,6 +100,14 @@ func listWarnings(r, all *Registry, unknown []string) []string {
 		return []string{"no tool is called " + strings.Join(unknown, ", ") + "; " + there}
 	}
 	return nil
+}
+
+// asked is a name that is not there, with the one that it nearly is.
+func asked(name string, names []string) string {
+	if meant := near.One(name, names); meant != "" {
+		return fmt.Sprintf("%s (did you mean %s?)", quote(name), meant)
+	}
+	return quote(name)
 }
 
 // list joins names for a sentence.

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -19,7 +20,7 @@ func TestNewRegistry(t *testing.T) {
 		{"twice is once", []string{"search", " search_files ", "search"}, []string{"search_files"}, nil},
 		{"P39 an empty list", []string{}, []string{}, []string{"the list of enabled tools is empty: the script has no tools; " + three}},
 		{"P40 P61 none that is here", []string{"vision", "execute_code"}, []string{}, []string{"no tool is called 'vision', 'execute_code': the script has no tools; " + three}},
-		{"one unknown", []string{"patch", "pach\n"}, []string{"patch"}, []string{"no tool is called 'pach\uFFFD'; " + three}},
+		{"one unknown", []string{"patch", "pach\n"}, []string{"patch"}, []string{"no tool is called 'pach' (did you mean patch?); " + three}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -91,5 +92,33 @@ func TestSevenAreSound(t *testing.T) {
 	want := []string{"patch", "read_file", "search_files", "terminal", "web_extract", "web_search", "write_file"}
 	if !slices.Equal(r.Names(), want) {
 		t.Errorf("got %q", r.Names())
+	}
+}
+
+// The keys that a Spec names are those that it explains, and its content is in one of them.
+func TestSpecKeys(t *testing.T) {
+	for _, of := range Seven() {
+		s := of.Spec()
+		if len(s.Keys) == 0 {
+			t.Errorf("%s: no keys", s.Name)
+		}
+		for _, key := range s.Keys {
+			if !strings.Contains(s.Returns, `"`+key+`": `) {
+				t.Errorf("%s: Returns does not explain %q", s.Name, key)
+			}
+		}
+		if rows := s.Rows; rows != nil {
+			for _, key := range slices.Concat(rows.In, rows.Keys) {
+				if !strings.Contains(s.Returns, `"`+key+`"`) {
+					t.Errorf("%s: Returns does not explain %q", s.Name, key)
+				}
+			}
+			if !slices.Contains(s.Keys, rows.In[0]) {
+				t.Errorf("%s: %q is none of %q", s.Name, rows.In[0], s.Keys)
+			}
+		}
+		if s.Holds != "" && !slices.ContainsFunc(s.Keys, func(key string) bool { return strings.Contains(s.Holds, `["`+key+`"]`) }) {
+			t.Errorf("%s: %q is in none of %q", s.Name, s.Holds, s.Keys)
+		}
 	}
 }

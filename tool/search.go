@@ -22,13 +22,16 @@ func (searchTool) Spec() Spec {
 			{Name: "path", Type: String, Default: ".", Nullable: true, NonEmpty: true, NoNUL: true, Doc: "The directory, or the one file, to search."},
 			{Name: "file_glob", Type: String, Nullable: true, Doc: "Search only files that match this glob, such as *.py or src/**/*.{ts,tsx}."},
 			{Name: "limit", Type: Integer, Default: 50, Nullable: true, Min: atLeast(0), Doc: "The most matches to return."},
-			{Name: "offset", Type: Integer, Default: 0, Nullable: true, Min: atLeast(0), Doc: "The number of matches to skip."},
-			{Name: "output_mode", Type: String, Default: "content", Nullable: true, Enum: []string{"content", "files_only", "count"}, Doc: "Return matching lines, the files that have some, or how many each has."},
-			{Name: "context", Type: Integer, Default: 0, Nullable: true, Min: atLeast(0), Doc: "The lines before and after a match to return with it."},
+			{Name: "offset", Type: Integer, Default: 0, Nullable: true, Min: atLeast(0), Doc: "The number of matches to skip: next_offset of a truncated result goes on behind it."},
+			{Name: "output_mode", Type: String, Default: "content", Nullable: true, Enum: []string{"content", "files_only", "count"}, Doc: "content: the matching lines; files_only: the files that have some; count: how many each has."},
+			{Name: "context", Type: Integer, Default: 0, Nullable: true, Min: atLeast(0), Doc: "The lines before and after a match to return with it, up to 1 Mi characters on either side."},
 		},
-		Returns: `{"matches": [{"path": str, "line": int, "content": str}], "total_count": int, "truncated": bool}; ` +
-			`with context, matches also have "before" and "after", lists of lines; ` +
+		Returns: `{"matches": [{"path": str, "line": int, "content": str}], "total_count": int, "truncated": bool, "next_offset": int or None}; ` +
+			`with context, matches also have "before" and "after", lists of lines; "note": str says if that is cut or not heeded, or if something could not be read; ` +
 			`for target="files" and output_mode="files_only" they have "path" alone, for "count" "path" and "count"`,
+		Keys:  []string{"matches", "total_count", "truncated", "next_offset", "note"},
+		Rows:  &Rows{In: []string{"matches"}, Keys: []string{"path", "line", "content", "before", "after", "count"}},
+		Holds: `its matches are in ["matches"]`,
 	}
 }
 

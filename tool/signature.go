@@ -9,13 +9,14 @@ import (
 
 // Signature returns s as Python writes it, without def:
 //
-//	read_file(path: str, offset: int = 1, limit: int = 2000)
+//	patch(path: str, mode: Literal["replace", "patch"] = "replace")
 //
+// Who reads no more of a tool needs the values of a parameter that has only some.
 // It fails on a default that has no Python literal; CheckSpec finds those.
 func Signature(s Spec) (string, error) {
 	params := make([]string, len(s.Params))
 	for i, p := range s.Params {
-		text := ParamName(p.Name) + ": " + ParamType(p)
+		text := ParamName(p.Name) + ": " + chosen(p)
 		if !p.Required {
 			value, err := Literal(p.Default)
 			if err != nil {
@@ -26,6 +27,18 @@ func Signature(s Spec) (string, error) {
 		params[i] = text
 	}
 	return s.Name + "(" + strings.Join(params, ", ") + ")", nil
+}
+
+// chosen is the annotation of a parameter with the values that it may have, where these are few.
+func chosen(p Param) string {
+	if p.Enum == nil {
+		return ParamType(p)
+	}
+	values := make([]string, len(p.Enum))
+	for i, value := range p.Enum {
+		values[i] = StringLiteral(value)
+	}
+	return strings.Replace(ParamType(p), "str", "Literal["+strings.Join(values, ", ")+"]", 1)
 }
 
 // ParamType is the annotation of a parameter in Python.

@@ -9,7 +9,7 @@ func TestSignature(t *testing.T) {
 	for want, spec := range map[string]Spec{
 		"bare()": {Name: "bare"},
 		"read_file(path: str, offset: int = 1, limit: int = 2000)": readTool{}.Spec(),
-		"every(s: str, n: int = 1, maybe: int | None = None, f: float | None = None, b: bool = False, list: str | list[str] | None = None, mode: str | None = None)": everything(),
+		"every(s: str, n: int = 1, maybe: int | None = None, f: float | None = None, b: bool = False, list: str | list[str] | None = None, mode: Literal[\"fast\", \"slow\"] | None = None)": everything(),
 	} {
 		if got, err := Signature(spec); err != nil || got != want {
 			t.Errorf("got %s, %v", got, err)

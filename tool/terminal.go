@@ -43,6 +43,8 @@ func (terminalTool) Spec() Spec {
 			{Name: "workdir", Type: String, Nullable: true, NonEmpty: true, NoNUL: true, Doc: "The directory to run it in; None is the current one."},
 		},
 		Returns: `{"output": str, "exit_code": int}; exit_code 124 is a timeout, "truncated": True is there when output was cut`,
+		Keys:    []string{"output", "exit_code", "truncated"},
+		Holds:   `its text is in ["output"]`,
 	}
 }
 

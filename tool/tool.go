@@ -64,9 +64,27 @@ type Spec struct {
 	Params  []Param
 	Returns string // the shape of a successful result, for the docstring and the schema
 
+	// Keys are all that a successful result can have at its top. A script that takes another is known
+	// to fail before it runs. None means that nobody knows.
+	Keys []string
+
+	// Rows are the dicts in the list that a result has, as the matches of a search. Nil means that it has
+	// none, or that nobody knows their keys.
+	Rows *Rows
+
+	// Holds says where a result has its content, as in `its text is in ["content"]`. Empty means that
+	// there is nothing to say.
+	Holds string
+
 	// Unconfigured says why the tool cannot work yet, as in "no web.provider is set". The tool stays
 	// callable, and schema, tools list and doctor mark it. Empty means that it can work.
 	Unconfigured string
+}
+
+// Rows are dicts in a list of a result.
+type Rows struct {
+	In   []string // the keys that lead to the list; all but the last are of dicts that have no other
+	Keys []string // all that one of them can have
 }
 
 // Type is the type of a parameter.

@@ -3,6 +3,7 @@ package tool
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -45,10 +46,16 @@ type hunkLine struct {
 }
 
 // before is what has to be in the file.
-func (h *hunk) before() []string {
+func (h *hunk) before() []string { return h.with(" -") }
+
+// added is what comes to the file.
+func (h *hunk) added() []string { return h.with("+") }
+
+// with are the lines that have one of some marks.
+func (h *hunk) with(ops string) []string {
 	var lines []string
 	for _, l := range h.lines {
-		if l.op != '+' {
+		if strings.IndexByte(ops, l.op) >= 0 {
 			lines = append(lines, l.text)
 		}
 	}
@@ -63,15 +70,15 @@ type v4aParser struct {
 
 // parseV4A reads a patch. An error says which line of it is wrong.
 func parseV4A(text string) ([]section, error) {
-	if err := byLine("it", text); err != nil {
-		return nil, fmt.Errorf("patch: %w", err)
+	if err := byLine("the patch", text); err != nil {
+		return nil, err
 	}
 	p := &v4aParser{lines: strings.Split(strings.Trim(text, "\n"), "\n")}
 	for i, line := range p.lines {
 		p.lines[i] = strings.TrimSuffix(line, "\r")
 	}
 	if strings.TrimSpace(p.lines[0]) != v4aBegin {
-		return nil, p.errorf("a patch begins with %q", v4aBegin)
+		return nil, p.errorf("a patch begins with %q%s", v4aBegin, p.unlike())
 	}
 	p.at++
 	var sections []section
@@ -79,7 +86,7 @@ func parseV4A(text string) ([]section, error) {
 		line, ok := p.peek()
 		switch {
 		case !ok:
-			return nil, errors.New("patch: the line " + v4aEnd + " is missing: is the patch cut off?")
+			return nil, errors.New("the line " + v4aEnd + " is missing: is the patch cut off?")
 		case strings.TrimSpace(line) == v4aEnd:
 			return sections, p.ended(sections)
 		case strings.TrimSpace(line) == "":
@@ -102,7 +109,7 @@ func (p *v4aParser) ended(sections []section) error {
 		}
 	}
 	if len(sections) == 0 {
-		return errors.New("patch: it changes no file")
+		return errors.New("it changes no file")
 	}
 	return nil
 }
@@ -115,7 +122,7 @@ func (p *v4aParser) peek() (string, bool) {
 }
 
 func (p *v4aParser) errorf(format string, args ...any) error {
-	return fmt.Errorf("patch: line %d: %s", p.at+1, fmt.Sprintf(format, args...))
+	return fmt.Errorf("line %d: %s", p.at+1, fmt.Sprintf(format, args...))
 }
 
 // section reads one file's part.
@@ -188,14 +195,31 @@ func (p *v4aParser) atSection(line string) bool {
 	return strings.HasPrefix(line, "*** ") && strings.TrimSpace(line) != v4aLast
 }
 
+// anchors reads the lines that say where a hunk is.
+func (p *v4aParser) anchors() ([]string, error) {
+	var anchors []string
+	for line, ok := p.peek(); ok && strings.HasPrefix(line, v4aAnchor); line, ok = p.peek() {
+		anchor := strings.TrimSpace(strings.TrimPrefix(line, v4aAnchor))
+		if numbered(anchor) {
+			return nil, p.errorf("@@ takes a line of the file that stands before the hunk, or nothing, and not the line numbers of a unified diff")
+		}
+		if anchor != "" {
+			anchors = append(anchors, anchor)
+		}
+		p.at++
+	}
+	if p.named() {
+		return nil, p.errorf("%s names the file, and not --- and +++ as in a unified diff", v4aUpdate)
+	}
+	return anchors, nil
+}
+
 // hunk reads anchors and the lines behind them.
 func (p *v4aParser) hunk() (hunk, error) {
 	h := hunk{line: p.at + 1}
-	for line, ok := p.peek(); ok && strings.HasPrefix(line, v4aAnchor); line, ok = p.peek() {
-		if anchor := strings.TrimSpace(strings.TrimPrefix(line, v4aAnchor)); anchor != "" {
-			h.anchors = append(h.anchors, anchor)
-		}
-		p.at++
+	var err error
+	if h.anchors, err = p.anchors(); err != nil {
+		return h, err
 	}
 	changes := false
 	for line, ok := p.peek(); ok && !strings.HasPrefix(line, v4aAnchor) && !p.atSection(line); line, ok = p.peek() {
@@ -220,10 +244,40 @@ func (p *v4aParser) hunk() (hunk, error) {
 			h.lines[i].op = ' '
 		}
 	}
-	if !changes {
-		return h, fmt.Errorf("patch: line %d: nothing changes here: lines with - and + are missing", h.line)
+	switch {
+	case !changes:
+		return h, fmt.Errorf("line %d: nothing changes here: lines with - and + are missing", h.line)
+	case slices.Equal(h.before(), h.with(" +")):
+		return h, fmt.Errorf("line %d: nothing changes here: the lines that go and those that come are the same", h.line)
 	}
 	return h, nil
+}
+
+// unlike says of a patch that is a unified diff what it is.
+func (p *v4aParser) unlike() string {
+	if p.named() || strings.HasPrefix(p.lines[0], "diff ") {
+		return fmt.Sprintf(", and this is a unified diff: in V4A %s names a file, and a line @@ has no numbers", v4aUpdate)
+	}
+	return ""
+}
+
+// named tells whether files are named here as in a unified diff. The lines of a hunk may look like one of
+// the two, which would remove "-- a" or bring "++ b", and hardly like both with a line @@ behind them.
+func (p *v4aParser) named() bool {
+	rest := p.lines[p.at:]
+	return len(rest) > 2 && strings.HasPrefix(rest[0], "--- ") && strings.HasPrefix(rest[1], "+++ ") && strings.HasPrefix(rest[2], v4aAnchor)
+}
+
+// numbered tells whether an anchor is that of a hunk in a unified diff, as in "-1,3 +1,4 @@ f".
+func numbered(anchor string) bool {
+	words := strings.Fields(anchor)
+	return len(words) > 1 && lineRange(words[0], "-") && lineRange(strings.TrimSuffix(words[1], v4aAnchor), "+")
+}
+
+func lineRange(word, sign string) bool {
+	numbers, signed := strings.CutPrefix(word, sign)
+	first, _, _ := strings.Cut(numbers, ",")
+	return signed && first != "" && strings.Trim(numbers, "0123456789,") == ""
 }
 
 func (p *v4aParser) hunkLine(line string) (hunkLine, error) {

@@ -89,7 +89,7 @@ func (e *edits) add(ctx context.Context, s section) (err error) {
 		if d.target, err = e.env.locate(s.to); err != nil {
 			return err
 		}
-		d.target.Op = opVacant
+		d.target.Op, d.target.Source = opVacant, d.request.Path
 		if d.there, err = e.env.Files.look(ctx, d.target); err != nil {
 			return err
 		}

@@ -56,6 +56,21 @@ func testV4A(t *testing.T, w *world) {
 		return found
 	}
 
+	t.Run("both line ends", func(t *testing.T) {
+		fresh(t)
+		for _, c := range []struct{ before, after string }{
+			{" a\n-b\n+B\n c", "a\r\nB\nc\r\nd\n"},
+			{"-a\n-b\n+A\n+B\n+C", "A\r\nB\nC\nc\r\nd\n"},
+			{" a\n+x\n b\n+y\n c", "a\r\nx\r\nb\ny\nc\r\nd\n"},
+			{" d\n+e", "a\r\nb\nc\r\nd\ne\n"},
+		} {
+			w.put("m", "a\r\nb\nc\r\nd\n")
+			w.ok("patch", args("*** Update File: m", "@@", c.before))
+			if got := w.get("m"); got != c.after {
+				t.Errorf("%q: %q, want %q", c.before, got, c.after)
+			}
+		}
+	})
 	t.Run("all kinds at once", func(t *testing.T) {
 		fresh(t)
 		if err := os.Chmod(w.dir+"/b", 0o640); err != nil {
@@ -101,6 +116,41 @@ func testV4A(t *testing.T, w *world) {
 			t.Errorf("%q, %v: %q", target, err, got)
 		}
 	})
+	t.Run("a symlink that is moved leads to the same file", func(t *testing.T) {
+		for _, tt := range []struct{ link, leads, to string }{
+			{"z/ln", "a", "m"},
+			{"ln", "z/a", "z/ln"},
+			{"ln", "z/a", "new/deep/ln"},
+		} {
+			fresh(t)
+			w.put("z/a", "one\n")
+			if err := os.Symlink(tt.leads, filepath.Join(w.dir, tt.link)); err != nil {
+				t.Fatal(err)
+			}
+			before := files(t)
+			w.fails("patch", args("*** Add File: x", "+x", "*** Update File: "+tt.link, "*** Move to: "+tt.to, "-one", "+1"),
+				tt.to+": the symlink that is to be moved there leads to "+tt.leads+", relative to its directory, and would lead elsewhere: move the file")
+			if got := files(t); !reflect.DeepEqual(got, before) {
+				t.Errorf("%q", got)
+			}
+		}
+		for _, tt := range []struct{ link, leads, to string }{
+			{"z/ln", "a", "z/m"},
+			{"z/ln", w.dir + "/z/a", "m"},
+			{"z/ln", "../z/a", "new/m"},
+			{"ln", "z/../z/a", "./m"},
+		} {
+			fresh(t)
+			w.put("z/a", "one\n")
+			if err := os.Symlink(tt.leads, filepath.Join(w.dir, tt.link)); err != nil {
+				t.Fatal(err)
+			}
+			w.ok("patch", args("*** Update File: "+tt.link, "*** Move to: "+tt.to, "-one", "+1"))
+			if leads, err := os.Readlink(filepath.Join(w.dir, tt.to)); err != nil || leads != tt.leads || w.get(tt.to) != "1\n" || w.get("z/a") != "1\n" {
+				t.Errorf("%q: %q, %v", tt, leads, err)
+			}
+		}
+	})
 	t.Run("nothing if one part fails", func(t *testing.T) {
 		for want, part := range map[string][]string{
 			"its lines were not found":           {"*** Update File: b", "-nothing", "+z"},
@@ -122,6 +172,10 @@ func testV4A(t *testing.T, w *world) {
 				t.Errorf("%s: %q", want, got)
 			}
 		}
+	})
+	t.Run("a mistake in the patch", func(t *testing.T) {
+		fresh(t)
+		w.fails("patch", args("*** Update File: a", "-one", "y"), "patch: line 4: ")
 	})
 	t.Run("what was done is undone", func(t *testing.T) {
 		fresh(t)

@@ -25,10 +25,18 @@ func TestParseV4A(t *testing.T) {
 		"a removal with lines":    {wrap("*** Delete File: a", "-x"), `line 3: "-x" is no beginning of a section`},
 		"no hunk":                 {wrap("*** Update File: a"), "changes nothing"},
 		"context alone":           {wrap("*** Update File: a", "@@ f", " x", " y"), "line 3: nothing changes here"},
+		"what goes comes back":    {wrap("*** Update File: a", "@@ f", "-1", "+1"), "line 3: nothing changes here: the lines that go and those that come are the same"},
+		"and all of it":           {wrap("*** Update File: a", "-x", "+y", "@@", " x", "-y", "-z", "+y", "+z"), "line 5: nothing changes here: the lines that go"},
 		"a line without a mark":   {wrap("*** Update File: a", "-x", "y"), `line 4: "y" begins with none of space, - and +`},
 		"an unknown marker":       {wrap("*** Rename File: a"), "is no beginning of a section"},
+		"numbers":                 {wrap("*** Update File: a", "@@ -1,3 +1,4 @@", "-x"), "line 3: @@ takes a line of the file that stands before the hunk, or nothing, and not the line numbers of a unified diff"},
+		"numbers and a heading":   {wrap("*** Update File: a", "-x", "@@ -1 +1,4 @@ def f():", "-x"), "line 4: @@ takes a line of the file"},
+		"numbers, not closed":     {wrap("*** Update File: a", "@@ -0,0 +1@@", "+x"), "line 3: @@ takes a line of the file"},
+		"names and no numbers":    {wrap("*** Update File: a", "--- a/a", "+++ b/a", "@@ f", "-x"), "line 3: *** Update File: names the file, and not --- and +++"},
+		"a unified diff":          {"--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n", `line 1: a patch begins with "*** Begin Patch", and this is a unified diff: in V4A *** Update File: names a file`},
+		"a diff of git":           {"diff --git a/a b/a\nnew file mode 100644\n", `line 1: a patch begins with "*** Begin Patch", and this is a unified diff`},
 	} {
-		if s, err := parseV4A(tt.patch); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if s, err := parseV4A(tt.patch); err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "patch: ") {
 			t.Errorf("%s: %v, %v, want %q", name, s, err, tt.want)
 		}
 	}
@@ -53,9 +61,17 @@ func TestPatchText(t *testing.T) {
 	for name, tt := range map[string]struct{ text, hunks, want, note, err string }{
 		"a line":                  {"a\nb\nc\n", " a\n-b\n+x\n+y", "a\nx\ny\nc\n", "", ""},
 		"two hunks in order":      {"a\nb\nc\nb\n", "-a\n+1\n@@\n c\n-b\n+2", "1\nb\nc\n2\n", "", ""},
-		"hunks out of order":      {"a\nb\n", "-b\n+2\n@@\n-a\n+1", "", "", "were not found below line 2"},
+		"hunks out of order":      {"a\nb\n", "-b\n+2\n@@\n-a\n+1", "", "", "its lines were not found below line 2 but on line 1: hunks are in the order of the file, and below their lines @@"},
 		"an anchor":               {source, "@@ class B:\n-        return 1\n+        return 2", strings.Replace(source, "1\n\nclass B:\n    def f(self):\n        return 1", "1\n\nclass B:\n    def f(self):\n        return 2", 1), "", ""},
 		"anchors one in another":  {source, "@@ class B:\n@@ def f(self):\n-        return 1\n+        return 2", strings.TrimSuffix(source, "1\n") + "2\n", "", ""},
+		"above their anchor":      {source, "@@ class B:\n-class A:\n+class C:", "", "", "its lines were not found below line 5 but on line 1:"},
+		"above, and at the end":   {"a\nb\nc\n", "@@ b\n-a\n+x\n*** End of File", "", "", "its lines were not found at the end of the file below line 2 but on line 1:"},
+		"not above":               {"a\nb\n x\nc\n", "@@ b\n-x\n+y\n*** End of File", "", "", "at the end of the file below line 2; the nearest is line 3"},
+		"above, indented":         {"  a\n  a\nb\n", "@@ b\n-a\n+x", "", "", "below line 3 but on lines 1, 2:"},
+		"the nearest is above":    {"a = 1\nb\nc\n", "@@ b\n-a = 2\n+x", "", "", "below line 2; the nearest is line 1 (- what was asked for, + the file):\n-a = 2\n+a = 1"},
+		"anchors out of order":    {source, "@@ class B:\n@@ class A:\n+    x = 1", "", "", `the line "class A:" was not found below line 5 but on line 1: hunks are in the order of the file`},
+		"like an anchor":          {source, "@@ def f(me):\n-        return 1\n+        return 2", "", "", "the line \"def f(me):\" was not found; the nearest is line 2 (- what was asked for, + the file):\n-def f(me):\n+    def f(self):"},
+		"like an anchor, above":   {source, "@@ class B:\n@@ class A(object):\n+    x = 1", "", "", `"class A(object):" was not found below line 5; the nearest is line 1`},
 		"an anchor that is not":   {source, "@@ class C:\n-        return 1\n+        return 2", "", "", `the line "class C:" was not found`},
 		"ambiguous":               {source, "-        return 1\n+        return 2", "", "", "occur on lines 3, 7: add more"},
 		"an insertion":            {"a\nb\n", "@@ a\n+x", "a\nx\nb\n", "", ""},
@@ -64,10 +80,28 @@ func TestPatchText(t *testing.T) {
 		"without a last end":      {"a\nb", "-b\n+c\n+d", "a\nc\nd", "", ""},
 		"behind it":               {"a\nb", " b\n+c", "a\nb\nc", "", ""},
 		"CRLF":                    {"a\r\nb\r\n", " a\n-b\n+c\n+d", "a\r\nc\r\nd\r\n", "", ""},
+		"CRLF, but the last line": {"a\r\nb", "-b\n+c\n+d", "a\r\nc\r\nd", "", ""},
+		"CRLF, behind that":       {"a\r\nb", " b\n+c\n+d", "a\r\nb\r\nc\r\nd", "", ""},
 		"CRLF, nothing to find":   {"a\r\n", "+b", "a\r\nb\r\n", "", ""},
 		"indented more":           {source, "@@ class A:\n def f(self):\n-    return 1\n+    if x:\n+        return 2", strings.Replace(source, "        return 1", "        if x:\n            return 2", 1), "line 2, indentation not counted", ""},
+		"deeper than is known":    {"\tif x:\n\t\ta()\n", " if x:\n-    a()\n+    if y:\n+        b()\n+        if z:\n+            c()", "\tif x:\n\t\tif y:\n\t\t\tb()\n\t\t\tif z:\n\t\t\t\tc()\n", "line 1, indentation not counted", ""},
+		"spaces for tabs":         {source, "@@ class A:\n \tdef f(self):\n-\t\treturn 1\n+\t\tif x:\n+\t\t\treturn 2", strings.Replace(source, "        return 1", "        if x:\n            return 2", 1), "", ""},
+		"not known how deep":      {"  a()\n", "-a()\n+if x:\n+    a()", "", "", `it is on line 1 of the file, indentation not counted, but how "a()" is to be indented there is not clear`},
+		"the file has it":         {"\ta\n", "-    a\n+    a ", "\ta \n", "", ""},
+		"the same in the file":    {"a\nif x:\n", "-  if x:\n+if x:", "", "", "nothing changes on line 2 of the file, indentation not counted"},
+		"and without an end":      {"a\nb", "-  b\n+b", "", "", "nothing changes on line 2"},
+		"an empty line comes":     {"a\nb\n", "@@ a\n+", "a\n\nb\n", "", ""},
+		"an empty line goes":      {"a\n\nb\n", " a\n-\n b", "a\nb\n", "", ""},
+		"nothing but that goes":   {"\n", "-", "", "", ""},
+		"a line that moves":       {"a\nb\n", "-a\n b\n+a", "b\na\n", "", ""},
 		"the end of the file":     {"a\nb\na\n", "-a\n+x\n*** End of File", "a\nb\nx\n", "", ""},
 		"not at the end":          {"a\nb\n", "-a\n+x\n*** End of File", "", "", "at the end of the file"},
+		"the end, and elsewhere":  {"a\nb\nc\na\nc\n", "-a\n+x\n*** End of File", "", "", `its lines were not found at the end of the file but on lines 1, 4: leave out "*** End of File" if that is meant`},
+		"the end, below a line":   {"a\nb\nc\n", "@@ a\n-b\n+x\n*** End of File", "", "", "at the end of the file but on line 2:"},
+		"nothing like the end":    {"a = 1\nb\n", "-a = 2\n+x\n*** End of File", "", "", "at the end of the file; the nearest is line 1 (- what was asked for, + the file):\n-a = 2\n+a = 1"},
+		"an anchor like numbers":  {"-1 of it\nb\nb\n", "@@ -1 of it\n-b\n+x", "-1 of it\nx\nb\n", "", ""},
+		"lines like names":        {"a\n-- b\n", "--- b\n+++ c\n a", "", "", "its lines were not found"},
+		"lines like names, there": {"-- b\na\n", "--- b\n+++ c\n a", "++ c\na\n", "", ""},
 		"context keeps its bytes": {"a  \nb\n", " a\n-b\n+c", "a  \nc\n", "", ""},
 		"the nearest is shown":    {"a = 1\nb = 2\n", " a = 1\n-b = 3\n+b = 4", "", "", "; the nearest is line 1"},
 		"all lines go":            {"a\n", "-a", "", "", ""},
@@ -106,7 +140,7 @@ func TestManyLines(t *testing.T) {
 		if got := nearest(text, 0, "\n"); got != "" {
 			t.Errorf("%q", got)
 		}
-		if _, err := parseV4A(v4aBegin + "\n" + text); err == nil || !strings.Contains(err.Error(), "patch: it has more than") {
+		if _, err := parseV4A(v4aBegin + "\n" + text); err == nil || !strings.Contains(err.Error(), "the patch has more than") {
 			t.Errorf("%v", err)
 		}
 		long := text + "b"

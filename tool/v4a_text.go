@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -63,20 +64,23 @@ func (p *patcher) apply(ctx context.Context, h *hunk) error {
 	if err != nil {
 		return err
 	}
-	f, ok := newFit(before, p.lines[at:at+len(before)])
+	f, ok := newFit(before, p.lines, at)
 	if !ok {
 		return fmt.Errorf("it is on line %d of the file but for its indentation, and that is not clear", at+1)
 	}
-	if len(before) == 0 && len(p.lines) > 0 {
-		if _, end := cutEnd(p.lines[0]); end != "" {
-			f.end = end
-		}
+	added, err := f.lines(h.added())
+	if err != nil {
+		return fmt.Errorf("it is on line %d of the file, %v not counted, but %w", at+1, t, err)
 	}
 	if t != exactly {
 		p.notes = append(p.notes, fmt.Sprintf("the hunk on line %d of the patch was found on line %d, %v not counted", h.line, at+1, t))
 	}
 	p.copy(at)
-	p.replace(h, f)
+	from = p.out.Len()
+	p.replace(h, added, f.end)
+	if found := strings.Join(p.lines[at:p.done], ""); found != "" && ended(splitLines(found)) == ended(splitLines(p.out.String()[from:])) {
+		return fmt.Errorf("nothing changes on line %d of the file, %v not counted", at+1, t)
+	}
 	return nil
 }
 
@@ -95,11 +99,46 @@ func (p *patcher) behind(ctx context.Context, anchors []string) (int, error) {
 			}
 		}
 		if at < 0 {
-			return 0, fmt.Errorf("the line %q was not found%s", clipPath(anchor), below(from))
+			return 0, p.noAnchor(ctx, anchor, from)
 		}
 		from = at + 1
 	}
 	return from, nil
+}
+
+// noAnchor says that the line of an anchor was not found, and what is there.
+func (p *patcher) noAnchor(ctx context.Context, anchor string, from int) error {
+	places, err := p.above(ctx, []string{anchor}, from)
+	switch {
+	case err != nil:
+		return err
+	case len(places) > 0:
+		return fmt.Errorf("the line %q was not found%s but on %s: hunks are in the order of the file", clipPath(anchor), below(from), listed(numbers(places)))
+	}
+	return fmt.Errorf("the line %q was not found%s%s", clipPath(anchor), below(from), p.nearest(anchor+"\n", from))
+}
+
+// above returns where lines begin above one, as alike as any are.
+func (p *patcher) above(ctx context.Context, part []string, from int) ([]int, error) {
+	if from == 0 || strings.TrimSpace(strings.Join(part, "")) == "" {
+		return nil, nil
+	}
+	for t := exactly; t <= spacing; t++ {
+		lines := p.key(t)
+		places, err := seek(ctx, lines[:min(from-1+len(part), len(lines))], t.keys(part), 0, maxListings+1)
+		if err != nil || len(places) > 0 {
+			return places, err
+		}
+	}
+	return nil, nil
+}
+
+// nearest is what is like a text behind a line, or else above that.
+func (p *patcher) nearest(wanted string, from int) string {
+	if near := nearest(strings.Join(p.lines[from:], ""), from, wanted); near != "" || from == 0 {
+		return near
+	}
+	return nearest(strings.Join(p.lines[:from], ""), 0, wanted)
 }
 
 // below says from where on was looked.
@@ -129,18 +168,41 @@ func (p *patcher) find(ctx context.Context, h *hunk, before []string, from int) 
 		case len(places) == 1 || len(h.anchors) > 0:
 			return places[0], t, nil
 		}
-		numbers := make([]int, len(places))
-		for i, at := range places {
-			numbers[i] = at + 1
-		}
-		return 0, t, fmt.Errorf("its lines occur on %s: add more of what is around them, or a line @@ with one that stands before them", listed(numbers))
+		return 0, t, fmt.Errorf("its lines occur on %s: add more of what is around them, or a line @@ with one that stands before them", listed(numbers(places)))
 	}
+	return 0, exactly, p.missing(ctx, h, before, from)
+}
+
+// missing says that the lines of a hunk were not found, and what is there.
+func (p *patcher) missing(ctx context.Context, h *hunk, before []string, from int) error {
 	where := ""
 	if h.last {
 		where = " at the end of the file"
+		places, err := seek(ctx, p.key(exactly), before, from, maxListings+1)
+		if err != nil {
+			return err
+		}
+		if len(places) > 0 {
+			return fmt.Errorf("its lines were not found%s but on %s: leave out %q if that is meant", where, listed(numbers(places)), v4aLast)
+		}
 	}
-	rest := strings.Join(p.lines[from:], "")
-	return 0, exactly, fmt.Errorf("its lines were not found%s%s%s", where, below(from), nearest(rest, from, strings.Join(before, "\n")+"\n"))
+	places, err := p.above(ctx, before, from)
+	switch {
+	case err != nil:
+		return err
+	case len(places) > 0:
+		return fmt.Errorf("its lines were not found%s%s but on %s: hunks are in the order of the file, and below their lines @@", where, below(from), listed(numbers(places)))
+	}
+	return fmt.Errorf("its lines were not found%s%s%s", where, below(from), p.nearest(strings.Join(before, "\n")+"\n", from))
+}
+
+// numbers are those of lines, for people.
+func numbers(places []int) []int {
+	all := make([]int, len(places))
+	for i, at := range places {
+		all[i] = at + 1
+	}
+	return all
 }
 
 // copy takes over the lines up to one.
@@ -150,17 +212,30 @@ func (p *patcher) copy(to int) {
 	}
 }
 
-// replace writes a hunk: its context as the file has it.
-func (p *patcher) replace(h *hunk, f *fit) {
+// replace writes a hunk: its context as the file has it, and the lines that are added. Each of these ends as the
+// line that it replaces, else as the one above, for a file may have both ends.
+func (p *patcher) replace(h *hunk, added []string, end string) {
+	above, removed := end, []string(nil)
 	for _, l := range h.lines {
+		if l.op != '+' {
+			_, has := cutEnd(p.lines[p.done])
+			above = cmp.Or(has, end)
+		}
 		switch l.op {
 		case ' ':
-			p.line(p.lines[p.done], f.end)
+			p.line(p.lines[p.done], end)
 			p.done++
+			removed = nil
 		case '-':
 			p.done++
+			removed = append(removed, above)
 		default:
-			p.line(f.line(l.text)+f.end, f.end)
+			ends := above
+			if len(removed) > 0 {
+				ends, removed = removed[0], removed[1:]
+			}
+			p.line(added[0]+ends, ends)
+			added = added[1:]
 		}
 	}
 }

@@ -42,7 +42,10 @@ func (t webSearchTool) Spec() Spec {
 			{Name: "query", Type: String, Required: true, NonEmpty: true, Doc: "What to search for."},
 			{Name: "limit", Type: Integer, Default: 5, Nullable: true, Min: atLeast(1), Doc: "The most results to return."},
 		},
-		Returns:      `{"data": {"web": [{"title": str, "url": str, "description": str}]}}`,
+		Returns:      `{"data": {"web": [{"title": str, "url": str, "description": str}]}}; "note": str if a further page of them did not come`,
+		Keys:         []string{"data", "note"},
+		Rows:         &Rows{In: []string{"data", "web"}, Keys: []string{"title", "url", "description"}},
+		Holds:        `its hits are in ["data"]["web"]`,
 		Unconfigured: t.engines().Unconfigured(),
 	}
 }
@@ -68,11 +71,11 @@ func (t webSearchTool) Call(ctx context.Context, env *Env, args json.RawMessage)
 	if err != nil {
 		return nil, fmt.Errorf("web_search is not configured: %w", err)
 	}
-	found, err := searcher.Search(ctx, a.Query, a.Limit)
+	found, note, err := searcher.Search(ctx, a.Query, a.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("web_search: %w", err)
 	}
-	var size int64
+	size := int64(len(note))
 	for _, r := range found {
 		size += int64(len(r.Title) + len(r.URL) + len(r.Description))
 	}
@@ -82,7 +85,10 @@ func (t webSearchTool) Call(ctx context.Context, env *Env, args json.RawMessage)
 	type data struct {
 		Web []web.Result `json:"web"`
 	}
-	return encode(map[string]data{"data": {found}})
+	return encode(struct {
+		Data data   `json:"data"`
+		Note string `json:"note,omitempty"`
+	}{data{found}, note})
 }
 
 // Spec describes web_extract.
@@ -98,6 +104,9 @@ func (webExtractTool) Spec() Spec {
 			},
 		},
 		Returns: `{"results": [{"url": str, "title": str, "content": str, "error": str or None}]}`,
+		Keys:    []string{"results"},
+		Rows:    &Rows{In: []string{"results"}, Keys: []string{"url", "title", "content", "error"}},
+		Holds:   `its pages are in ["results"]`,
 	}
 }
 
@@ -197,9 +206,21 @@ func (e *Env) kept(text string) string {
 	case cut:
 		return "; the beginning of the text, as much as may be kept: read_file(" + strconv.Quote(name) + ")"
 	default:
-		lines := strings.Count(text, "\n") + 1
-		return fmt.Sprintf("; the full text, %d lines: read_file(%s)", lines, strconv.Quote(name))
+		return "; the full text" + linesOf(name) + ": read_file(" + strconv.Quote(name) + ")"
 	}
+}
+
+// linesOf says how many lines read_file counts in a spill. Masked secrets may have had some that the text has
+// and the file has not.
+func linesOf(name string) string {
+	r, err := readSpill(name, 1, 0)
+	switch {
+	case err != nil || r.TotalLines == nil:
+		return ""
+	case *r.TotalLines == 1:
+		return ", 1 line"
+	}
+	return fmt.Sprintf(", %d lines", *r.TotalLines)
 }
 
 // firstChars is the beginning of a text.

@@ -58,15 +58,20 @@ func rows(t *testing.T, o object) []object {
 
 func TestWebExtract(t *testing.T) {
 	w, base := webWorld(t, map[string]string{
-		"/page": "<title>A page</title><p>with a <a href='next'>link</a></p>", "/long": "<title>" + strings.Repeat("long ", 300) + "</title>",
+		"/bare": "<title>Bare</title>", "/page": "<title>A page</title><p>with a <a href='next'>link</a></p>", "/long": "<title>" + strings.Repeat("long ", 300) + "</title>",
 	})
-	got := rows(t, w.ok("web_extract", object{"urls": []string{base + "/page", base + "/none", "ftp://x", base + "/page"}}))
+	got := rows(t, w.ok("web_extract", object{"urls": []string{base + "/page", base + "/none", "ftp://x", base + "/page", "", base + "/bare"}}))
 	page := object{"url": base + "/page", "title": "A page", "content": "with a [link](" + base + "/next)", "error": nil}
 	want := []object{
 		page,
-		{"url": base + "/none", "title": "", "content": "", "error": base + "/none: the server answered 404 Not Found"},
+		{"url": base + "/none", "title": "", "content": "", "error": base + "/none: the server answered 404 Not Found; it says: 404 page not found"},
 		{"url": "ftp://x", "title": "", "content": "", "error": "ftp://x: only http and https addresses can be fetched"},
 		page,
+		{"url": "", "title": "", "content": "", "error": "the address is empty: one begins with http:// or https://"},
+		{
+			"url": base + "/bare", "title": "Bare", "content": "",
+			"error": base + "/bare: the page has no text: the server answered 200 OK and 19 bytes of text/html; scripts that may make some are not run",
+		},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\nwant %v", got, want)
@@ -142,7 +147,7 @@ func TestWebExtractLongPages(t *testing.T) {
 			most = n
 		}
 		if n := utf8.RuneCountInString(got); n > most || n < most-3 || !strings.HasPrefix(got, "line 0 ü\nline 1 ü\n") ||
-			!strings.HasSuffix(got, "line 19999 ü\n") || !strings.Contains(got, "characters omitted; the full text, 20001 lines: read_file(\""+path+"\")") {
+			!strings.HasSuffix(got, "line 19999 ü\n") || !strings.Contains(got, "characters omitted; the full text, 20000 lines: read_file(\""+path+"\")") {
 			t.Errorf("limit %v: %d characters: %.200q", limit, n, got)
 		}
 	}
@@ -168,6 +173,32 @@ func TestWebExtractLongPages(t *testing.T) {
 	w.env.Keep = nil
 	if got := content("/long", nil); !strings.Contains(got, "characters omitted ...]") || utf8.RuneCountInString(got) > pageChars {
 		t.Error("nothing is said where there is no place for a file")
+	}
+}
+
+// The word about a file counts its lines as read_file does, whatever the text ends with and whatever is masked in it.
+func TestKeptLines(t *testing.T) {
+	w, _ := webWorld(t, nil)
+	cache := spills.NewCache(t.TempDir())
+	var path string
+	w.env.Spills = func(name string) bool { return name == path }
+	w.env.Keep = func(text string) (string, bool, error) {
+		name, cut, err := cache.Store(text, 5_000_000, spills.NewSecrets("hidden\nvalue"))
+		path = name
+		return name, cut, err
+	}
+	for text, lines := range map[string]string{
+		"": "0 lines", "a": "1 line", "a\n": "1 line", "a\nb": "2 lines", "a\nb\n": "2 lines", "\n": "1 line", "\n\n\n": "3 lines",
+		"a\r\nb\rc\u2028d\n": "2 lines", "a hidden\nvalue\nb": "2 lines", strings.Repeat("\n", 70_000): "70000 lines",
+	} {
+		got := w.env.kept(text)
+		if want := "; the full text, " + lines + ": read_file(\"" + path + "\")"; got != want {
+			t.Errorf("%.20q: %s, want %s", text, got, want)
+		}
+		total, _ := w.ok("read_file", object{"path": path})["total_lines"].(float64)
+		if told, _, _ := strings.Cut(lines, " "); told != fmt.Sprint(int(total)) {
+			t.Errorf("%.20q: %s are told of, read_file says %v", text, lines, total)
+		}
 	}
 }
 
@@ -205,6 +236,30 @@ func TestWebSearch(t *testing.T) {
 		if (spec.Unconfigured != "") != unconfigured || (webExtractTool{s}).Spec().Unconfigured != "" {
 			t.Errorf("%+v: %q", s, spec.Unconfigured)
 		}
+	}
+}
+
+// A further page that does not come is told beside what was found.
+func TestWebSearchNote(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("pageno") != "1" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, `{"results": [{"title": "T", "url": "https://r.example/", "content": "d"}]}`)
+	}))
+	t.Cleanup(s.Close)
+	w := &world{t: t, env: &Env{}, web: config.Web{SearxngURL: s.URL}}
+	want := object{
+		"data": object{"web": []any{object{"title": "T", "url": "https://r.example/", "description": "d"}}},
+		"note": "page 2 of the results did not come from SearXNG, so there may be more: the server answered 404 Not Found",
+	}
+	if got := w.ok("web_search", object{"query": "x"}); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v", got)
+	}
+	delete(want, "note")
+	if got := w.ok("web_search", object{"query": "x", "limit": 1}); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -105,7 +105,40 @@ func (w *world) try(ctx context.Context, name string, args object) (object, erro
 	if _, ok := o["error"]; ok {
 		w.t.Errorf("%s: a success has the key error", name)
 	}
+	for key := range o {
+		if !slices.Contains(all[i].Spec().Keys, key) {
+			w.t.Errorf("%s(%s): the result has the key %q, which its Spec does not know", name, raw, key)
+		}
+	}
+	w.checkRows(all[i].Spec(), o)
 	return o, nil
+}
+
+// checkRows looks at the rows of a result, which are where its Spec says.
+func (w *world) checkRows(s Spec, result any) {
+	if s.Rows == nil {
+		return
+	}
+	for _, key := range s.Rows.In {
+		in, ok := result.(object)
+		if !ok {
+			w.t.Errorf("%s: no dict has %q", s.Name, key)
+			return
+		}
+		result = in[key]
+	}
+	list, ok := result.([]any)
+	if !ok {
+		w.t.Errorf("%s: there is no list in %q", s.Name, s.Rows.In)
+	}
+	for _, row := range list {
+		in, _ := row.(object)
+		for _, key := range slices.Sorted(maps.Keys(in)) {
+			if !slices.Contains(s.Rows.Keys, key) {
+				w.t.Errorf("%s: a row has the key %q, which its Spec does not know", s.Name, key)
+			}
+		}
+	}
 }
 
 // ok calls a tool that must succeed.
@@ -126,6 +159,8 @@ func (w *world) fails(name string, args object, want string) {
 		w.t.Errorf("%s(%v) = %v, want an error", name, args, o)
 	} else if !strings.Contains(err.Error(), want) {
 		w.t.Errorf("%s(%v): %q does not say %q", name, args, err, want)
+	} else if strings.Contains(err.Error(), name+": "+name+": ") {
+		w.t.Errorf("%s(%v): %q names the tool twice", name, args, err)
 	}
 }
 

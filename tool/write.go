@@ -22,6 +22,7 @@ func (writeTool) Spec() Spec {
 			{Name: "content", Type: String, Required: true, Doc: "The whole text, written as UTF-8."},
 		},
 		Returns: `{"status": "success", "path": str, "bytes_written": int}`,
+		Keys:    []string{"status", "path", "bytes_written"},
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/netip"
 	"syscall"
-	"time"
 )
 
 // addressError says that an address may not be dialled.
@@ -30,6 +29,7 @@ func special() []block {
 		{"10.0.0.0/8", "private"},
 		{"100.64.0.0/10", "shared by carriers"},
 		{"127.0.0.0/8", "loopback"},
+		{"169.254.169.254/32", "link-local, where a cloud hands out the credentials of its machine"},
 		{"169.254.0.0/16", "link-local"},
 		{"172.16.0.0/12", "private"},
 		{"192.0.0.0/24", "reserved"},
@@ -75,7 +75,7 @@ func checkAddress(a netip.Addr) error {
 // proxy, which would dial in its place.
 func newTransport(resolver *net.Resolver, check func(netip.Addr) error) *http.Transport {
 	dialer := &net.Dialer{
-		Timeout: 10 * time.Second, Resolver: resolver,
+		Timeout: dialTime, Resolver: resolver,
 		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
 			a, err := netip.ParseAddrPort(address)
 			if err != nil {
@@ -90,7 +90,7 @@ func newTransport(resolver *net.Resolver, check func(netip.Addr) error) *http.Tr
 		DisableCompression:     true, // what comes is unpacked where it is counted
 		MaxIdleConnsPerHost:    parallel,
 		MaxResponseHeaderBytes: 256 << 10,
-		TLSHandshakeTimeout:    10 * time.Second,
-		ResponseHeaderTimeout:  30 * time.Second,
+		TLSHandshakeTimeout:    tlsTime,
+		ResponseHeaderTimeout:  answerTime,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"compress/zlib"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -74,6 +75,10 @@ func TestTypes(t *testing.T) {
 		},
 		"/octets": write("application/octet-stream", "just words"),
 		"/empty":  write("text/html", ""),
+		"/blank":  write("text/plain", " \n"),
+		"/mark":   write("text/plain", "\xef\xbb\xbf"),
+		"/app":    write("text/html", "<title>App</title><body><div id=root></div><script>run()</script>"),
+		"/same":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
 		"/odd":    write("text/html; charset", "<p>odd</p>"),
 		"/feed":   write("application/rss+xml", "<rss/>"),
 		"/image":  write("image/png", "\x89PNG\r\n\x1a\n"),
@@ -90,7 +95,7 @@ func TestTypes(t *testing.T) {
 	})
 	for path, want := range map[string]Page{
 		"/html": {"T", "text of the page"}, "/json": {"", `{"a": [1, "ü"]}`}, "/problem": {"", "{}"}, "/plain": {"", "a\nb\n"},
-		"/latin": {"", "café"}, "/utf16": {"", "hi"}, "/none": {"", "words"}, "/octets": {"", "just words"}, "/empty": {},
+		"/latin": {"", "café"}, "/utf16": {"", "hi"}, "/none": {"", "words"}, "/octets": {"", "just words"}, "/blank": {"", " \n"},
 		"/odd": {"", "odd"}, "/feed": {"", "<rss/>"},
 	} {
 		if p, err := fetch(t.Context(), local(nil), s.URL+path); err != nil || p != want {
@@ -100,13 +105,25 @@ func TestTypes(t *testing.T) {
 	for path, want := range map[string]string{
 		"/image": "image/png is no text", "/svg": "image/svg+xml is no text", "/zip": "application/zip is no text", "/binary": "binary data",
 		"/hidden": "image/png is no text", "/nopdf": "this is no PDF", "/gone": "the server answered 404 Not Found",
-		"/busy": "429 Too Many Requests; it wants to be asked again after 30 s",
+		"/empty": "/empty: the page is empty: the server answered 200 OK and no bytes",
+		"/same":  "/same: the page is empty: the server answered 204 No Content and no bytes",
+		"/mark":  "/mark: the page has no text: the server answered 200 OK and 3 bytes of text/plain",
+		"/busy":  "429 Too Many Requests; it wants to be asked again after 30 s",
 	} {
 		wants(t, local(nil), s.URL+path, want)
 	}
+	p, err := fetch(t.Context(), local(nil), s.URL+"/app")
+	want := s.URL + "/app: the page has no text: the server answered 200 OK and 65 bytes of text/html; scripts that may make some are not run"
+	if p != (Page{Title: "App"}) || err == nil || err.Error() != want {
+		t.Errorf("%+v, %v; want %s", p, err, want)
+	}
 	for address, want := range map[string]string{
-		"ftp://example.org/": "only http and https", "file:///etc/passwd": "only http and https", "example.org": "only http and https",
-		"http://": "has no host", "http://[::1": "is no URL", "": "only http and https",
+		"ftp://example.org/": "only http and https", "file:///etc/passwd": "only http and https", "example.org": "example.org: an address begins with http:// or https://",
+		"http://": "http:// has no host", "https:///x?y": "https:///x?y has no host", "http://[::1": "http://[::1 is no URL", "": "the address is empty: one begins with http:// or https://",
+		" \n": "the address is empty", "//example.org/x": "begins with http:// or https://", "localhost:80": "localhost:80: an address begins with http:// or https://",
+		"localhost:8080/x": "localhost:8080/x: an address begins with http:// or https://", "127.0.0.1:80": "127.0.0.1:80: an address begins",
+		"not a url": "not a url: an address begins with http:// or https://", "mailto:a": "mailto:a: only http and https",
+		"http://u:secret@[::1": "http://xxxxx@[::1 is no URL", "u:secret@host": "xxxxx@host: only http and https", "a%zz": "a%zz is no URL",
 		"gopher://user:secret@host/": "gopher://user:xxxxx@host/",
 	} {
 		wants(t, local(nil), address, want)
@@ -123,7 +140,7 @@ func TestRedirects(t *testing.T) {
 	routes := map[string]http.HandlerFunc{
 		"/end": write("text/plain", "there"), "/relative": to("end"), "/path": to("/relative#part"), "/loop": to("/loop"),
 		"/file": to("file:///etc/passwd"), "/bad": to("http://[::1"), "/nohost": to("http:///x"),
-		"/whoami": func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Header.Get("Authorization")) }, "/own": to("/whoami"),
+		"/whoami": func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "from %q", r.Header.Get("Authorization")) }, "/own": to("/whoami"),
 		"/none": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusFound) },
 	}
 	for i := range 12 {
@@ -137,8 +154,8 @@ func TestRedirects(t *testing.T) {
 	with := func(base string) string { return strings.Replace(base, "http://", "http://user:pass@", 1) }
 	for address, want := range map[string]string{
 		s.URL + "/relative": "there", s.URL + "/path": "there", s.URL + "/hop10": "there",
-		with(s.URL) + "/whoami": "Basic dXNlcjpwYXNz", with(s.URL) + "/own": "Basic dXNlcjpwYXNz",
-		with(other.URL) + "/away": "", other.URL + "/gift": "",
+		with(s.URL) + "/whoami": `from "Basic dXNlcjpwYXNz"`, with(s.URL) + "/own": `from "Basic dXNlcjpwYXNz"`,
+		with(other.URL) + "/away": `from ""`, other.URL + "/gift": `from ""`,
 	} {
 		if p, err := fetch(t.Context(), local(nil), address); err != nil || p.Text != want {
 			t.Errorf("%s: %q, %v; want %q", address, p.Text, err, want)
@@ -189,15 +206,13 @@ func TestCompression(t *testing.T) {
 			t.Errorf("%s: %d characters, %v", path, len(p.Text), err)
 		}
 	}
-	if p, err := fetch(t.Context(), local(nil), s.URL+"/empty"); err != nil || p.Text != "" {
-		t.Errorf("empty: %+v, %v", p, err)
-	}
+	wants(t, local(nil), s.URL+"/empty", "the page is empty: the server answered 200 OK and no bytes")
 	small := local(nil)
 	small.limits.body = 2 << 20
 	wants(t, small, s.URL+"/bomb", "larger than 2 MiB, unpacked")
 	wants(t, small, s.URL+"/inner", "larger than 2 MiB, unpacked")
 	for path, want := range map[string]string{
-		"/cut": "unexpected EOF", "/lie": "gzip: invalid header", "/br": "compressed the page with br",
+		"/cut": "only a part of the page came: it is compressed, and ends in the middle", "/lie": "the page is not compressed as its server says: gzip: invalid header", "/br": "compressed the page with br",
 		"/many": "more than three times",
 	} {
 		wants(t, local(nil), s.URL+path, want)
@@ -256,8 +271,8 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%d bytes were sent", sent)
 	}
 	wants(t, local(nil), s.URL+"/html", "larger than 8 MiB, which is too much HTML")
-	wants(t, local(nil), s.URL+"/headers", "server response headers exceeded")
-	wants(t, local(nil), s.URL+"/short", "unexpected EOF")
+	wants(t, local(nil), s.URL+"/headers", "the server's answer is not as HTTP has it: server response headers exceeded")
+	wants(t, local(nil), s.URL+"/short", "only a part of the page came: the server closed the connection before its end")
 	hasty := local(nil)
 	hasty.limits.time = 50 * time.Millisecond
 	wants(t, hasty, s.URL+"/slow", "took longer than 50ms")
@@ -275,9 +290,17 @@ func TestBrokenTLS(t *testing.T) {
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	wants(t, local(nil), s.URL, "failed to verify certificate")
+	wants(t, local(nil), s.URL, s.URL+": the certificate of the server is not to be trusted: certificate signed by unknown authority")
 	plain := site(t, map[string]http.HandlerFunc{"/": write("text/plain", "x")})
-	wants(t, local(nil), strings.Replace(plain.URL, "http:", "https:", 1), "does not look like a TLS handshake")
+	wants(t, local(nil), strings.Replace(plain.URL, "http:", "https:", 1), ": the server does not encrypt at this port: is its address http:// and not https://?")
+	old := httptest.NewUnstartedServer(write("text/plain", "secret"))
+	old.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	old.TLS = &tls.Config{MaxVersion: tls.VersionTLS11} //nolint:gosec // that it is refused is what is tested
+	old.StartTLS()
+	t.Cleanup(old.Close)
+	wants(t, local(nil), old.URL, old.URL+": the server did not agree to encrypt the connection: protocol version not supported")
+	strange := raw(t, "SSH-2.0-x\r\n")
+	wants(t, local(nil), strings.Replace(strange, "http:", "https:", 1), ": the server does not encrypt at this port")
 }
 
 // Pages of one call are fetched side by side, each with its own error.

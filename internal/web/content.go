@@ -16,11 +16,62 @@ func readable(doc *html.Node, at *url.URL) (article *html.Node, title string) {
 	p := readability.NewParser()
 	p.KeepClasses = true // those of code name its language
 	p.DisableJSONLD = true
+	const first = "first heading" // no attribute of a page has a blank in its name
+	withoutBeside(doc)
+	walk(doc, func(n *html.Node) bool {
+		if n.DataAtom == atom.H1 {
+			n.Attr = append(n.Attr, html.Attribute{Key: first})
+		}
+		return true
+	})
 	a, err := p.ParseAndMutate(doc, at)
 	if err != nil || a.Node == nil {
 		return nil, ""
 	}
+	walk(a.Node, func(n *html.Node) bool {
+		if n.Type == html.ElementNode {
+			if hasAttr(n, first) { // the library makes an h2 of it
+				n.Data = "h1"
+			}
+			n.DataAtom = atom.Lookup([]byte(n.Data)) // the library changes elements by their names alone
+		}
+		return true
+	})
 	return a.Node, a.Title()
+}
+
+// withoutBeside takes from a page what it says is no part of its text: navigation, and what stands around its
+// only main part. Of a short page the library would keep it all. It stays where there is hardly anything else.
+func withoutBeside(doc *html.Node) {
+	main := mainOf(doc)
+	holds := map[*html.Node]bool{} // the main part
+	for n := main; n != nil; n = n.Parent {
+		holds[n] = true
+	}
+	var beside []*html.Node
+	taken := 0
+	walk(doc, func(n *html.Node) bool {
+		if n.Type != html.ElementNode || n == main {
+			return n != main
+		}
+		if holds[n] || !around(n) || main == nil && n.DataAtom != atom.Nav && attr(n, "role") != "navigation" {
+			return true
+		}
+		beside = append(beside, n)
+		taken += letters(n)
+		return false
+	})
+	if all := letters(doc); (all-taken)*20 < all {
+		return
+	}
+	for _, n := range beside {
+		remove(n)
+	}
+}
+
+// mainOf is the main part of a page, nil if it does not say it of one alone.
+func mainOf(doc *html.Node) *html.Node {
+	return only(doc, func(n *html.Node) bool { return n.DataAtom == atom.Main || attr(n, "role") == "main" })
 }
 
 // content chooses what is shown of a page: its article, unless much of the page is missing there. Of
@@ -37,6 +88,22 @@ func content(whole, article *html.Node) *html.Node {
 	return article
 }
 
+// headline is the heading of a page that is neither in its title nor in the part of it that is shown.
+func headline(whole, shown *html.Node, title string) string {
+	if whole == shown {
+		return ""
+	}
+	h := only(whole, isA(atom.H1))
+	if h == nil {
+		return ""
+	}
+	text := strings.Join(strings.Fields(flow(h)), " ")
+	if strings.Contains(title, text) || strings.Contains(strings.Join(strings.Fields(flow(shown)), " "), text) {
+		return ""
+	}
+	return text
+}
+
 // strip returns a copy of a page without what stands around its content. What is no content is judged
 // by what the page itself says, so that a page that says nothing loses nothing.
 func strip(doc *html.Node) *html.Node {
@@ -45,7 +112,7 @@ func strip(doc *html.Node) *html.Node {
 		body = doc
 	}
 	whole := body
-	if main := only(body, func(n *html.Node) bool { return n.DataAtom == atom.Main || attr(n, "role") == "main" }); main != nil {
+	if main := mainOf(body); main != nil {
 		whole = main
 	}
 	if all := letters(whole); all > 0 {
@@ -137,7 +204,7 @@ func clone(n *html.Node) *html.Node {
 // amount is how much there is of what a reader wants.
 type amount struct{ words, tables, code int }
 
-// measure counts characters that are in no link, tables with headings, and blocks of code.
+// measure counts characters that are in no link, tables of data, and blocks of code.
 func measure(n *html.Node) (a amount) {
 	walk(n, func(n *html.Node) bool {
 		switch {
@@ -147,8 +214,36 @@ func measure(n *html.Node) (a amount) {
 			a.code++
 		case n.DataAtom == atom.Th && n.PrevSibling == nil || n.DataAtom == atom.Caption:
 			a.tables++
+		case n.DataAtom == atom.Table && isBare(n):
+			a.tables++
 		}
 		return n.DataAtom != atom.A
 	})
 	return a
+}
+
+// isBare tells whether a table of data has no headings: it has rows of several cells, none of which holds
+// what is there for the looks of the page, and more to tell than where to go.
+func isBare(table *html.Node) bool {
+	parts := partsOf(table)
+	rows := 0
+	for _, p := range parts {
+		switch p.DataAtom {
+		case atom.Th, atom.Thead, atom.Caption:
+			return false
+		case atom.Tr:
+			rows++
+		}
+	}
+	if rows < 2 || !hasColumns(table) || arranges(table, parts) {
+		return false
+	}
+	linked := 0
+	walk(table, func(n *html.Node) bool {
+		if n.DataAtom == atom.A {
+			linked += letters(n)
+		}
+		return n.DataAtom != atom.A
+	})
+	return linked*2 < letters(table)
 }

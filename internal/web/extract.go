@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/hermes-exec/hermes-exec/internal/pdftext"
@@ -23,23 +22,39 @@ const (
 
 // formOf tells how a media type is read, and whether it is read at all.
 func formOf(media string) (f form, ok bool) {
-	texts := []string{
-		"application/json", "application/ndjson", "application/x-ndjson", "application/xml", "application/javascript",
-		"application/x-javascript", "application/ecmascript", "application/yaml", "application/x-yaml", "application/toml",
-		"application/sql", "application/graphql", "application/x-sh", "application/rtf", "application/x-tex", "application/x-httpd-php",
-	}
-	switch {
-	case media == "", media == "application/octet-stream", media == "binary/octet-stream", media == "unknown/unknown":
+	switch media {
+	case "", "*/*", "application/octet-stream", "binary/octet-stream", "unknown/unknown", "application/unknown", "application/force-download",
+		"application/download", "application/x-download":
 		return unknown, true // servers say so of what they do not know
-	case media == "text/html", media == "application/xhtml+xml":
+	case "text/html", "application/xhtml+xml":
 		return asHTML, true
-	case media == "application/pdf", media == "application/x-pdf":
+	case "application/pdf", "application/x-pdf":
 		return asPDF, true
-	case strings.HasPrefix(media, "text/"), strings.HasSuffix(media, "+json"), strings.HasSuffix(media, "+xml") && !strings.HasPrefix(media, "image/"),
-		strings.HasSuffix(media, "+yaml"), slices.Contains(texts, media):
+	case "message/rfc822":
+		return asText, true
+	}
+	top, name, _ := strings.Cut(media, "/")
+	if top == "text" || top != "image" && strings.HasSuffix(name, "+xml") || strings.HasSuffix(name, "+json") || strings.HasSuffix(name, "+yaml") ||
+		top == "application" && isText(strings.TrimPrefix(name, "x-")) {
 		return asText, true
 	}
 	return unknown, false
+}
+
+// isText tells whether a subtype of application is text, with an x- before it or without.
+func isText(name string) bool {
+	switch name {
+	case "json", "json5", "jsonc", "hjson", "ndjson", "jsonl", "jsonlines", "json-lines", "json-seq", "geojson", "ipynb", "xml", "xml-dtd",
+		"xml-external-parsed-entity", "yaml", "toml", "csv", "sql", "graphql", "sparql-query", "sparql-update", "n-triples", "n-quads", "trig",
+		"turtle", "www-form-urlencoded":
+		return true // data
+	case "javascript", "ecmascript", "typescript", "node", "sh", "csh", "shellscript", "perl", "python", "ruby", "lua", "tcl", "httpd-php", "php",
+		"dart", "tex", "latex", "texinfo", "troff", "troff-man", "bibtex", "rtf":
+		return true // programs, and documents that are written like them
+	case "mpegurl", "vnd.apple.mpegurl", "subrip", "pem-file", "pem-certificate-chain", "pgp-keys", "pgp-signature", "mbox", "config", "diff", "patch":
+		return true
+	}
+	return false
 }
 
 func noText(media string) error {
@@ -54,6 +69,23 @@ func (d document) supported() error {
 	return nil
 }
 
+// sniff tells what the document is read as. One whose type is not known gets that which it looks like.
+func (d *document) sniff() form {
+	f, _ := formOf(d.media)
+	if f == unknown {
+		if d.media, d.params = mediaType(http.DetectContentType(d.body)); len(d.body) > 0 {
+			delete(d.params, "charset") // it has only seen that this is text
+		}
+		if f, _ = formOf(d.media); f == unknown {
+			return unknown
+		}
+	}
+	if bytes.HasPrefix(d.body, []byte("%PDF-")) {
+		return asPDF // some servers call it text
+	}
+	return f
+}
+
 // page makes text of the document. Libraries that meet what they do not expect may panic: that is an
 // error of this page.
 func (d document) page(l limits) (p Page, err error) {
@@ -62,32 +94,53 @@ func (d document) page(l limits) (p Page, err error) {
 			p, err = Page{}, fmt.Errorf("the page cannot be read: %v", v)
 		}
 	}()
-	f, _ := formOf(d.media)
+	f := d.sniff()
 	if f == unknown {
-		if d.media, d.params = mediaType(http.DetectContentType(d.body)); len(d.body) > 0 {
-			delete(d.params, "charset") // it has only seen that this is text
-		}
-		if f, _ = formOf(d.media); f == unknown {
-			return p, noText(d.media)
-		}
-	}
-	if bytes.HasPrefix(d.body, []byte("%PDF-")) {
-		f = asPDF // some servers call it text
+		return p, noText(d.media)
 	}
 	switch f {
 	case asPDF:
-		doc, err := pdftext.Extract(d.body)
-		return Page{Title: doc.Title, Text: doc.Text}, err
+		return d.fromPDF()
 	case asHTML:
 		if int64(len(d.body)) > l.html {
 			return p, tooLarge(l.html, ", which is too much HTML")
 		}
 		return d.fromHTML()
 	default:
-		p.Text = d.decode(false)
-		if strings.ContainsRune(p.Text, 0) {
-			return p, errors.New("the page is binary data, although its server calls it text")
+		text := d.decode(false)
+		if strings.ContainsRune(text, 0) {
+			return p, errBinary()
 		}
-		return p, nil
+		return Page{Text: text}, nil
 	}
+}
+
+func errBinary() error {
+	return errors.New("the page is binary data, although its server calls it text")
+}
+
+// noHTML tells whether what a server calls HTML is binary data. Pages have stray control characters, which
+// browsers pass over, so that one does not make it so, nor do many behind a tag that begins a page.
+func noHTML(text string) bool {
+	const most, share = 64 << 10, 100
+	head := text[:min(len(text), most)]
+	controls := 0
+	for i := range len(head) {
+		switch c := head[i]; {
+		case c >= ' ', c == '\t', c == '\n', c == '\f', c == '\r', c == '\x1b': // those that http.DetectContentType takes for text
+		default:
+			controls++
+		}
+	}
+	return controls*share > len(head) && !strings.HasPrefix(http.DetectContentType([]byte(head[:min(len(head), 512)])), "text/html")
+}
+
+// fromPDF takes the text of a PDF. That there should be more stands first, where no limit cuts it off.
+func (d document) fromPDF() (Page, error) {
+	doc, err := pdftext.Extract(d.body)
+	p := Page{Title: doc.Title, Text: doc.Text}
+	if doc.Damage != "" {
+		p.Text = "[... " + doc.Damage + " ...]\n\n" + p.Text
+	}
+	return p, err
 }

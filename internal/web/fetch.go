@@ -28,7 +28,7 @@ type document struct {
 	body   []byte
 }
 
-// page fetches one page.
+// page fetches one page. One without text has its title beside the error.
 func (f *fetcher) page(ctx context.Context, text string) (Page, error) {
 	if err := ctx.Err(); err != nil {
 		return Page{}, context.Cause(ctx)
@@ -47,7 +47,7 @@ func (f *fetcher) page(ctx context.Context, text string) (Page, error) {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return Page{}, fmt.Errorf("%s: %w", clip(u.Redacted()), err)
+	return p, fmt.Errorf("%s: %w", clip(u.Redacted()), err)
 }
 
 // get follows redirects to a page.
@@ -69,27 +69,30 @@ func (f *fetcher) get(ctx context.Context, u *url.URL) (Page, error) {
 
 // step asks one server: for a page, or where to go on.
 func (f *fetcher) step(ctx context.Context, u *url.URL) (next *url.URL, p Page, err error) {
-	req := newRequest(ctx, u)
 	old, kept := f.client.Cache.get(u)
+	if old.isFresh() {
+		return nil, old.page, nil
+	}
+	asking, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	req := newRequest(asking, u)
 	if kept {
 		old.ask(req.Header)
 	}
 	resp, err := f.via.RoundTrip(req)
-	if refused := (*addressError)(nil); errors.As(err, &refused) {
-		err = refused // what dialled it would name the address once more
-	}
 	if err != nil {
-		return nil, p, err
+		return nil, p, unanswered(err)
 	}
 	defer resp.Body.Close()
 	switch {
 	case resp.StatusCode == http.StatusNotModified && kept:
+		f.client.Cache.renew(u, resp.Header)
 		return nil, old.page, nil
 	case redirects(resp):
 		next, err = target(u, resp.Header.Get("Location"))
 		return next, p, err
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
-		return nil, p, statusError(resp)
+		return nil, p, f.refused(ctx, u, resp, giveUp)
 	}
 	p, err = f.receive(ctx, u, resp)
 	if err == nil {
@@ -117,7 +120,28 @@ func (f *fetcher) receive(ctx context.Context, u *url.URL, resp *http.Response) 
 	case <-ctx.Done():
 		return Page{}, context.Cause(ctx)
 	}
-	return d.page(f.client.limits)
+	p, err := d.page(f.client.limits)
+	if err == nil && p.Text == "" {
+		err = d.empty(resp.StatusCode)
+	}
+	return p, err
+}
+
+// empty says what came where there is nothing to show. A page whose scripts make its text would look like
+// one that has none.
+func (d document) empty(status int) error {
+	came := fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))
+	if len(d.body) == 0 {
+		return fmt.Errorf("the page is empty: %s and no bytes", came)
+	}
+	of, more := "", ""
+	if d.media != "" {
+		of = " of " + clip(d.media)
+	}
+	if f, _ := formOf(d.media); f == asHTML || f == unknown {
+		more = "; scripts that may make some are not run"
+	}
+	return fmt.Errorf("the page has no text: %s and %d bytes%s%s", came, len(d.body), of, more)
 }
 
 func newRequest(ctx context.Context, u *url.URL) *http.Request {
@@ -154,10 +178,10 @@ func redirects(resp *http.Response) bool {
 func target(from *url.URL, location string) (*url.URL, error) {
 	to, err := from.Parse(location)
 	if err != nil {
-		return nil, fmt.Errorf("redirected to %s, which is no URL", clip(location))
+		return nil, fmt.Errorf("redirected to %s, which is no URL", quoted(location))
 	}
 	to.User = nil
-	if err := checkURL(to); err != nil {
+	if err := checkURL(to, location); err != nil {
 		return nil, fmt.Errorf("redirected: %w", err)
 	}
 	if to.Scheme == from.Scheme && strings.EqualFold(to.Host, from.Host) {
@@ -166,24 +190,14 @@ func target(from *url.URL, location string) (*url.URL, error) {
 	return to, nil
 }
 
-func statusError(resp *http.Response) error {
-	text := http.StatusText(resp.StatusCode)
-	if text == "" {
-		text = "status"
-	}
-	after := ""
-	if wait := resp.Header.Get("Retry-After"); wait != "" {
-		after = "; it wants to be asked again after " + clip(wait)
-		if strings.Trim(wait, "0123456789") == "" {
-			after += " s"
-		}
-	}
-	return fmt.Errorf("the server answered %d %s%s", resp.StatusCode, text, after)
-}
-
-// mediaType reads a Content-Type; what is no type is none.
+// mediaType reads a Content-Type; what is no type is none. Of several in one, which programs behind each
+// other have added, it is the first.
 func mediaType(header string) (string, map[string]string) {
 	media, params, err := mime.ParseMediaType(header)
+	if first, _, several := strings.Cut(header, ","); err != nil && several {
+		header = first
+		media, params, err = mime.ParseMediaType(header)
+	}
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
 		media, _, _ = strings.Cut(header, ";")
 		return strings.ToLower(strings.TrimSpace(media)), nil

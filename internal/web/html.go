@@ -19,58 +19,112 @@ const (
 
 // fromHTML makes Markdown of a page.
 func (d document) fromHTML() (Page, error) {
-	text := d.decode(true)
+	text := d.closed(d.decode(true))
+	if noHTML(text) {
+		return Page{}, errBinary()
+	}
 	doc := parse(text)
 	if doc == nil {
 		return plainText(text), nil
 	}
 	p := Page{Title: title(doc)}
 	base := baseURL(doc, d.url)
-	tidy(doc, base)
+	if tidy(doc, base); tooCostly(doc) {
+		return plainText(text), nil
+	}
 	var err error
 	if p.Text, err = frames(doc, base); err != nil || p.Text != "" {
 		return p, err
 	}
+	next, inner := refresh(doc, base), inlineFrames(doc)
 	whole := strip(doc)
 	article, name := readable(doc, d.url)
 	if p.Title == "" {
 		p.Title = name
 	}
-	p.Text, err = markdown(content(whole, article))
+	chosen := content(whole, article)
+	head := headline(whole, chosen, p.Title)
+	switch p.Text, err = markdown(chosen); {
+	case p.Text == "":
+		p.Text = inner
+	case head != "":
+		p.Text = "# " + head + "\n\n" + p.Text
+	}
+	if next != "" && err == nil {
+		p.Text = strings.TrimPrefix(p.Text+"\n\n", "\n\n") + "The page sends its reader on to <" + next + ">."
+	}
 	return p, err
+}
+
+// refresh is the page that this one sends its reader to at once, "" if there is none. In a noscript it is for
+// those alone who cannot see this one.
+func refresh(doc *html.Node, base *url.URL) string {
+	meta := find(doc, func(n *html.Node) bool {
+		return n.DataAtom == atom.Meta && strings.EqualFold(attr(n, "http-equiv"), "refresh") && !within(n, atom.Noscript)
+	})
+	if meta == nil {
+		return ""
+	}
+	const soon = 10 // seconds
+	wait, to := attr(meta, "content"), ""
+	if at := strings.IndexAny(wait, ";,"); at >= 0 {
+		wait, to = wait[:at], wait[at+1:]
+	}
+	if s, err := strconv.ParseFloat(strings.TrimSpace(wait), 64); err != nil || s > soon {
+		return ""
+	}
+	to = strings.TrimSpace(to)
+	if name, value, found := strings.Cut(to, "="); found && strings.EqualFold(strings.TrimSpace(name), "url") {
+		to = strings.TrimSpace(value)
+	}
+	u, err := base.Parse(strings.Trim(to, `"'`))
+	if err != nil || to == "" || checkURL(u, to) != nil {
+		return ""
+	}
+	return u.String()
 }
 
 // parse returns the tree of a page, nil if it is too large or, as the parser says, too deep.
 func parse(text string) *html.Node {
 	// With scripting off the content of noscript is part of the tree: of some pages it is all there is.
 	doc, err := html.ParseWithOptions(strings.NewReader(text), html.ParseOptionEnableScripting(false))
-	if err != nil {
-		return nil
-	}
-	var e effort
-	e.add(doc, 0)
-	if e.nodes > maxNodes || e.cost > maxCost {
+	if err != nil || tooCostly(doc) {
 		return nil
 	}
 	return doc
+}
+
+func tooCostly(doc *html.Node) bool {
+	var e effort
+	e.add(doc, 0, 0, 0)
+	return e.nodes > maxNodes || e.cost > maxCost
 }
 
 // effort is what a page costs. The libraries look at a text once for every element that it stands in,
 // and more often for those that change its lines: a page of a megabyte, nested well, would take minutes.
 type effort struct{ nodes, cost int }
 
-func (e *effort) add(n *html.Node, weight int) {
+// add counts a node and all below it, which stand in so many lists and quotes: each of them puts something
+// before every line of those in it, all of them so many bytes.
+func (e *effort) add(n *html.Node, weight, indented, indent int) {
 	e.nodes++
 	switch {
 	case n.Type == html.TextNode:
-		e.cost += len(n.Data) * weight
-	case n.DataAtom == atom.Table, n.DataAtom == atom.Blockquote, n.DataAtom == atom.Li:
+		e.cost += len(n.Data)*weight + indented*indent/2*(1+strings.Count(n.Data, "\n"))
+	case n.DataAtom == atom.Table:
 		weight += 10
+	case n.DataAtom == atom.Blockquote, n.DataAtom == atom.Li:
+		weight += 10
+		indented++
+		indent += len("- ")
+		if n.DataAtom == atom.Li && n.Parent.DataAtom == atom.Ol {
+			indent += len("-2147483648")
+		}
 	default:
 		weight++
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		e.add(c, weight)
+		e.add(c, weight, indented, indent)
 	}
 }
 
@@ -151,8 +205,11 @@ func baseURL(doc *html.Node, at *url.URL) *url.URL {
 	return at
 }
 
-// tidy removes what is no content and makes links absolute.
+// tidy removes what is no content, the numbers of lines of code among it, and makes links absolute. What it
+// makes text of may be more than the page had.
 func tidy(doc *html.Node, base *url.URL) {
+	walk(doc, limitValues)
+	asShown(doc)
 	spans := maxSpans
 	walk(doc, func(n *html.Node) bool {
 		switch {
@@ -166,39 +223,75 @@ func tidy(doc *html.Node, base *url.URL) {
 			return false
 		}
 		for i, a := range n.Attr {
-			if len(a.Val) > maxValue {
-				n.Attr[i].Val = ""
-			} else if a.Key == "href" || a.Key == "src" || a.Key == "cite" {
+			if a.Key == "href" || a.Key == "src" || a.Key == "cite" {
 				n.Attr[i].Val = absolute(base, a.Val)
 			}
 		}
-		limitSpans(n, &spans)
-		if n.DataAtom == atom.Img && attr(n, "src") == "" && attr(n, "data-src") == "" && attr(n, "srcset") == "" {
+		if n.DataAtom == atom.Td || n.DataAtom == atom.Th {
+			limitSpans(n, &spans)
+		}
+		if n.DataAtom == atom.Img && !sourced(n, base) {
 			remove(n)
 			return false
 		}
 		return true
 	})
+	unnumber(doc)
+	codeBlocks(doc)
 }
 
-// limitSpans takes from a cell what would make it many thousands: a few bytes could make gigabytes.
-func limitSpans(n *html.Node, left *int) {
-	cells := 1
-	for _, name := range []string{"colspan", "rowspan"} {
-		if v := attr(n, name); v != "" {
-			c, err := strconv.Atoi(strings.TrimSpace(v))
-			if err != nil || c > 1000 {
-				c = maxSpans
-			}
-			cells *= max(1, c)
+// limitValues takes from an element the values that are too long to be any.
+func limitValues(n *html.Node) bool {
+	for i, a := range n.Attr {
+		if len(a.Val) > maxValue {
+			n.Attr[i].Val = ""
 		}
 	}
-	if cells == 1 {
-		return
+	return true
+}
+
+// sourced tells whether an image is somewhere. Of one that a script would load, it says where.
+func sourced(img *html.Node, base *url.URL) bool {
+	if attr(img, "src") != "" {
+		return true
 	}
-	if *left -= cells; *left < 0 {
-		n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "colspan" || a.Key == "rowspan" })
+	for _, name := range []string{"data-src", "data-lazy-src", "data-original", "srcset", "data-srcset"} {
+		src := attr(img, name)
+		if strings.HasSuffix(name, "srcset") {
+			src, _, _ = strings.Cut(strings.TrimSpace(src), " ")
+			src = strings.TrimSuffix(src, ",")
+		}
+		if src = absolute(base, src); src != "" {
+			img.Attr = slices.DeleteFunc(img.Attr, func(a html.Attribute) bool { return a.Key == "src" })
+			img.Attr = append(img.Attr, html.Attribute{Key: "src", Val: src})
+			return true
+		}
 	}
+	return false
+}
+
+// limitSpans takes from a cell what would make it many thousands: a few bytes could make gigabytes. What a
+// browser would not heed is not left to a library that would.
+func limitSpans(n *html.Node, left *int) {
+	most := map[string]int{"colspan": 100, "rowspan": 1000}
+	cells := 1
+	kept := n.Attr[:0:0]
+	for _, a := range n.Attr {
+		if most[a.Key] > 0 {
+			c, err := strconv.Atoi(strings.TrimSpace(a.Val))
+			if err != nil || c < 1 {
+				continue
+			}
+			c = min(c, most[a.Key])
+			cells *= c
+			a.Val = strconv.Itoa(c)
+		}
+		kept = append(kept, a)
+	}
+	if *left -= cells - 1; *left < 0 {
+		kept = slices.DeleteFunc(kept, func(a html.Attribute) bool { return most[a.Key] > 0 })
+	}
+	n.Attr = kept
 }
 
 func noContent(n *html.Node) bool {
@@ -227,7 +320,10 @@ func remove(n *html.Node) {
 // absolute makes a link one that can be fetched as it stands; scripts and data are no links.
 func absolute(base *url.URL, link string) string {
 	link = strings.TrimSpace(link)
-	if link == "" || strings.HasPrefix(link, "#") {
+	if strings.ContainsAny(link, "\n\r\t") {
+		link = strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(link) // as browsers do
+	}
+	if link == "" {
 		return link
 	}
 	u, err := base.Parse(link)
@@ -239,39 +335,4 @@ func absolute(base *url.URL, link string) string {
 		return ""
 	}
 	return u.String()
-}
-
-// frames makes a list of the frames of a page that has nothing else, or "".
-func frames(doc *html.Node, base *url.URL) (string, error) {
-	set := find(doc, isA(atom.Frameset))
-	if set == nil {
-		return "", nil
-	}
-	var b strings.Builder
-	b.WriteString("The page consists of frames:\n")
-	walk(set, func(n *html.Node) bool {
-		if src := attr(n, "src"); n.DataAtom == atom.Frame && src != "" {
-			name := attr(n, "title")
-			if name == "" {
-				name = attr(n, "name")
-			}
-			if name == "" {
-				name = "frame"
-			}
-			b.WriteString("\n- [" + strings.NewReplacer("[", "", "]", "", "\n", " ").Replace(name) + "](" + src + ")")
-		}
-		return true
-	})
-	n := find(set, isA(atom.Noframes))
-	if n == nil || n.FirstChild == nil {
-		return b.String(), nil
-	}
-	// The parser leaves it as it is, so that nobody has looked yet at what it costs.
-	inner := parse(n.FirstChild.Data)
-	if inner == nil {
-		return b.String() + "\n\n" + plainText(n.FirstChild.Data).Text, nil
-	}
-	tidy(inner, base)
-	text, err := markdown(inner)
-	return strings.TrimSpace(b.String() + "\n\n" + text), err
 }

@@ -54,7 +54,9 @@ func skipped(now, tag atom.Atom, kind html.TokenType) atom.Atom {
 func inline(tag atom.Atom) bool {
 	switch tag {
 	case atom.A, atom.Abbr, atom.B, atom.Big, atom.Code, atom.Em, atom.Font, atom.I, atom.Img, atom.Label, atom.Mark, atom.Q, atom.S,
-		atom.Small, atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.Time, atom.U, atom.Var, atom.Wbr, atom.Kbd, atom.Samp, atom.Cite:
+		atom.Small, atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.Time, atom.U, atom.Var, atom.Wbr, atom.Kbd, atom.Samp, atom.Cite,
+		atom.Del, atom.Ins, atom.Dfn, atom.Data, atom.Tt, atom.Strike, atom.Nobr, atom.Acronym, atom.Bdi, atom.Bdo, atom.Ruby, atom.Rb, atom.Rt,
+		atom.Rp, atom.Picture, atom.Source:
 		return true
 	}
 	return false

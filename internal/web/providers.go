@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -64,17 +63,13 @@ func (e Engines) choose() (provider, string) {
 	return nil, "set web.searxng_url, web.brave_api_key or web.tavily_api_key in config.yaml, and web.provider where there are several"
 }
 
-// keep takes over a result, if it leads anywhere. Some engines mark words with tags.
+// keep takes over a result, if it leads to a page.
 func keep(found []Result, title, address, description string) []Result {
-	if address == "" {
+	address = strings.TrimSpace(address)
+	if u, err := url.Parse(address); err != nil || checkURL(u, address) != nil {
 		return found
 	}
 	return append(found, Result{Title: words(title), URL: address, Description: words(description)})
-}
-
-func words(s string) string {
-	s = strings.NewReplacer("<strong>", "", "</strong>", "", "<b>", "", "</b>", "").Replace(s)
-	return strings.Join(strings.Fields(html.UnescapeString(s)), " ")
 }
 
 // get is a request without a body.
@@ -96,7 +91,23 @@ func get(ctx context.Context, base, path string, query url.Values) (*http.Reques
 }
 
 // unreadable says that an answer is not in the provider's format.
-func unreadable(err error) error { return fmt.Errorf("the answer is not as expected: %w", err) }
+func unreadable(err error) error {
+	var shape *json.UnmarshalTypeError
+	if !errors.As(err, &shape) {
+		return errors.New("the answer is no JSON")
+	}
+	where, what, article := "it", strings.Fields(shape.Value)[0], "a "
+	if shape.Field != "" {
+		where = `"` + strings.ToLower(shape.Field) + `" in it`
+	}
+	switch what {
+	case "object", "array":
+		article = "an "
+	case "bool":
+		what = "boolean"
+	}
+	return errors.New("the answer is not as expected: " + where + " is " + article + what)
+}
 
 // searxng is an instance of SearXNG that the operator trusts.
 type searxng struct{ base string }

@@ -45,7 +45,7 @@ func (f *fetcher) read(ctx context.Context, resp *http.Response) (body []byte, r
 	if resp.ContentLength > l.wire {
 		return nil, release, tooLarge(l.wire, "")
 	}
-	plain, err := l.decompress(&limited{resp.Body, l.wire, tooLarge(l.wire, "")}, resp.Header.Values("Content-Encoding"))
+	plain, err := l.decompress(&limited{wire{resp.Body, "page"}, l.wire, tooLarge(l.wire, "")}, resp.Header.Values("Content-Encoding"))
 	if err != nil {
 		return nil, release, err
 	}
@@ -68,8 +68,6 @@ func (f *fetcher) read(ctx context.Context, resp *http.Response) (body []byte, r
 	return buf.Bytes(), release, nil
 }
 
-func readError(err error) error { return fmt.Errorf("read the page: %w", err) }
-
 // decompress undoes encodings, the last one first. Each has the limit: what unpacks to much may, unpacked
 // again, be nothing.
 func (l limits) decompress(r io.Reader, headers []string) (io.Reader, error) {
@@ -83,7 +81,7 @@ func (l limits) decompress(r io.Reader, headers []string) (io.Reader, error) {
 		case "", "identity":
 			continue
 		case "gzip", "x-gzip":
-			open = func(r *bufio.Reader) (io.Reader, error) { return gzip.NewReader(r) }
+			open = gunzip
 		case "deflate":
 			open = inflate
 		default:
@@ -114,6 +112,45 @@ func (l *lazy) Read(p []byte) (int, error) {
 		l.r = r
 	}
 	return l.r.Read(p)
+}
+
+// gunzip reads streams of gzip behind each other. What follows them and is none, as some servers pad them,
+// is passed over, as browsers do.
+func gunzip(r *bufio.Reader) (io.Reader, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	z.Multistream(false)
+	return &streams{z, r}, nil
+}
+
+type streams struct {
+	z   *gzip.Reader
+	src *bufio.Reader
+}
+
+func (s *streams) Read(p []byte) (int, error) {
+	for {
+		n, err := s.z.Read(p)
+		if n > 0 && errors.Is(err, io.EOF) {
+			return n, nil // it says so again
+		}
+		if n > 0 || !errors.Is(err, io.EOF) {
+			return n, err
+		}
+		head, err := s.src.Peek(2)
+		switch {
+		case err != nil && !errors.Is(err, io.EOF):
+			return 0, err
+		case string(head) != "\x1f\x8b":
+			return 0, io.EOF
+		}
+		if err := s.z.Reset(s.src); err != nil {
+			return 0, err
+		}
+		s.z.Multistream(false)
+	}
 }
 
 // inflate reads what servers call deflate: zlib, or, of some, the bare stream.

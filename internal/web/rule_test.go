@@ -34,7 +34,9 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 	t.Setenv("HTTP_PROXY", s.URL) // would dial in our place
 	t.Setenv("http_proxy", s.URL)
-	wants(t, c, "http://169.254.169.254/latest/meta-data", "the address 169.254.169.254 is not public (link-local); web.allow_private permits it")
+	wants(t, c, "http://169.254.169.254/latest/meta-data",
+		"the address 169.254.169.254 is not public (link-local, where a cloud hands out the credentials of its machine); web.allow_private permits it")
+	wants(t, c, "http://169.254.1.1/", "the address 169.254.1.1 is not public (link-local); web.allow_private permits it")
 	if hits.Load() != 0 {
 		t.Errorf("%d requests came", hits.Load())
 	}
@@ -99,6 +101,18 @@ func TestRebindingResolver(t *testing.T) {
 // resolver answers every question for an IPv4 address with what answer says.
 func resolver(t *testing.T, answer func() [4]byte) *net.Resolver {
 	t.Helper()
+	return resolverOf(t, func(m *dnsmessage.Message, q dnsmessage.Question) {
+		if q.Type == dnsmessage.TypeA {
+			m.Answers = []dnsmessage.Resource{{
+				Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class}, Body: &dnsmessage.AResource{A: answer()},
+			}}
+		}
+	})
+}
+
+// resolverOf answers with what answer makes of a reply.
+func resolverOf(t *testing.T, answer func(reply *dnsmessage.Message, q dnsmessage.Question)) *net.Resolver {
+	t.Helper()
 	p, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -116,13 +130,8 @@ func resolver(t *testing.T, answer func() [4]byte) *net.Resolver {
 			if m.Unpack(buf[:n]) != nil || len(m.Questions) != 1 {
 				continue
 			}
-			q := m.Questions[0]
 			m.Response, m.Additionals = true, nil
-			if q.Type == dnsmessage.TypeA {
-				m.Answers = []dnsmessage.Resource{{
-					Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class}, Body: &dnsmessage.AResource{A: answer()},
-				}}
-			}
+			answer(&m, m.Questions[0])
 			if reply, err := m.Pack(); err == nil {
 				_, _ = p.WriteTo(reply, from)
 			}

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -50,8 +49,9 @@ type Searcher struct {
 	pause    func(ctx context.Context, d time.Duration) error
 }
 
-// Search returns what the provider finds, limit results at most.
-func (s *Searcher) Search(ctx context.Context, query string, limit int) ([]Result, error) {
+// Search returns what the provider finds, limit results at most. Where only its first pages came, the note
+// says why there are no more.
+func (s *Searcher) Search(ctx context.Context, query string, limit int) (found []Result, note string, err error) {
 	tr := newTransport(nil, s.check)
 	defer tr.CloseIdleConnections()
 	found, seen := []Result{}, map[string]bool{}
@@ -59,9 +59,12 @@ func (s *Searcher) Search(ctx context.Context, query string, limit int) ([]Resul
 		results, more, err := s.page(ctx, tr, query, limit, page)
 		if err != nil {
 			if cause := context.Cause(ctx); cause != nil {
-				err = cause
+				return nil, "", fmt.Errorf("%s: %w", s.provider.name(), cause)
 			}
-			return nil, fmt.Errorf("%s: %w", s.provider.name(), err)
+			if len(found) > 0 {
+				return found, s.partly(page, err), nil
+			}
+			return nil, "", fmt.Errorf("%s: %w", s.provider.name(), err)
 		}
 		before := len(found)
 		for _, r := range results {
@@ -74,7 +77,17 @@ func (s *Searcher) Search(ctx context.Context, query string, limit int) ([]Resul
 			break
 		}
 	}
-	return found, nil
+	return found, "", nil
+}
+
+// partly says that a page, counted from 0, did not come behind others that did. Scripts look for the word
+// error in what they get, so that an answer with results must not have it.
+func (s *Searcher) partly(page int, err error) string {
+	note := fmt.Sprintf("page %d of the results did not come from %s, so there may be more", page+1, s.provider.name())
+	if why := err.Error(); !strings.Contains(strings.ToLower(why), "error") {
+		note += ": " + why
+	}
+	return note
 }
 
 // page asks for one page, again if the provider wants to be asked later and that is soon.
@@ -89,11 +102,14 @@ func (s *Searcher) page(ctx context.Context, via http.RoundTripper, query string
 		}
 		err = s.refused(a)
 		wait, again := a.again(try)
+		if again && try == searchTries {
+			err = fmt.Errorf("%w; it was asked %d times", err, try)
+		}
 		if !again || try == searchTries {
 			return nil, false, err
 		}
 		if deadline, ok := ctx.Deadline(); wait > searchWait || ok && time.Until(deadline) < wait {
-			return nil, false, fmt.Errorf("%w; it wants to be asked again in %v, which is too long to wait", err, wait.Round(time.Second))
+			return nil, false, fmt.Errorf("%w; it wants to be asked again in %s, which is too long to wait", err, soon(wait))
 		}
 		if err := s.pause(ctx, wait); err != nil {
 			return nil, false, err
@@ -119,10 +135,12 @@ func (s *Searcher) ask(ctx context.Context, via http.RoundTripper, query string,
 	req.Header.Set("Accept", "application/json")
 	// Not http.Client: a redirect would take the key to another host.
 	resp, err := via.RoundTrip(req)
-	if err == nil {
+	if err != nil {
+		err = unanswered(err)
+	} else {
 		defer resp.Body.Close()
 		var body []byte
-		body, err = io.ReadAll(&limited{resp.Body, searchBytes, errors.New("the answer is too large")})
+		body, err = io.ReadAll(&limited{wire{resp.Body, "answer"}, searchBytes, errors.New("the answer is too large")})
 		if err == nil {
 			return answer{resp.StatusCode, resp.Header, body}, nil
 		}
@@ -154,8 +172,8 @@ func (a answer) again(try int) (time.Duration, bool) {
 	}
 	for _, name := range []string{"Retry-After", "X-RateLimit-Reset"} {
 		first, _, _ := strings.Cut(a.header.Get(name), ",") // of several limits the shortest stands first
-		if n, err := strconv.Atoi(strings.TrimSpace(first)); err == nil && n >= 0 {
-			return time.Duration(n) * time.Second, true
+		if first = strings.TrimSpace(first); hasDigits(first) {
+			return seconds(first), true
 		}
 		if at, err := http.ParseTime(a.header.Get(name)); err == nil {
 			return max(0, time.Until(at)), true

@@ -19,7 +19,7 @@ func anywhere(netip.Addr) error { return nil }
 // search asks a provider of the test's own; no time passes while it waits.
 func search(ctx context.Context, p provider, limit int) (found []Result, waits []time.Duration, err error) {
 	s := &Searcher{provider: p, check: anywhere, pause: func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil }}
-	found, err = s.Search(ctx, "what & where", limit)
+	found, _, err = s.Search(ctx, "what & where", limit)
 	return found, waits, err
 }
 
@@ -43,7 +43,7 @@ func TestProviders(t *testing.T) {
 			}
 			fmt.Fprint(w, `{"query": "x", "number_of_results": 0, "answers": [], "unresponsive_engines": [["google", "CAPTCHA"]], "results": [
 				{"title": "Title &amp; 0", "url": "https://r.example/0", "content": "about\n 0", "engine": "x", "score": 1.0},
-				{"title": "again", "url": "https://r.example/0"}, {"title": "no address"},
+				{"title": "again", "url": "https://r.example/0"}, {"title": "no address"}, {"title": "no page", "url": "javascript:1"}, {"title": "no host", "url": "https:x"},
 				{"title": "Title & 1", "url": "https://r.example/1", "content": "about 1"}, {"title": "Title & 2", "url": "https://r.example/2", "content": "about 2"}]}`)
 		},
 		"GET /res/v1/web/search": func(w http.ResponseWriter, r *http.Request) {
@@ -130,6 +130,38 @@ func TestProviderErrors(t *testing.T) {
 	}
 }
 
+// An answer of another shape is said in words of JSON, not of Go.
+func TestAnswersOfAnotherShape(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"results": 7}`: `the answer is not as expected: "results" in it is a number`, `[]`: "the answer is not as expected: it is an array",
+		`{"results": [{"title": true}]}`: `the answer is not as expected: "results.title" in it is a boolean`,
+		`{"results": {}}`:                `the answer is not as expected: "results" in it is an object`, `{"results"`: "the answer is no JSON",
+	} {
+		for _, p := range []provider{searxng{}, tavily{}} {
+			if _, _, err := p.results([]byte(body)); err == nil || err.Error() != want {
+				t.Errorf("%s: %s: %v, want %s", p.name(), body, err, want)
+			}
+		}
+	}
+	if _, _, err := (brave{}).results([]byte(`{"web": "x"}`)); err == nil || err.Error() != `the answer is not as expected: "web" in it is a string` {
+		t.Error(err)
+	}
+}
+
+func TestWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"a <strong>b</strong>\n c &amp; d": "a b c & d", "<p>a</p><p>b</p>": "a b", "x<SPAN class='y'>z</SPAN>": "xz", "a<br>b": "a b", "cut <em>here": "cut here",
+		"Vec<T> and the <a> element": "Vec<T> and the <a> element", "1 < 2 & 3 > 2": "1 < 2 & 3 > 2", "&lt;b&gt; is bold": "<b> is bold", "": "",
+	} {
+		if got := words(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if open := strings.Repeat("<p>", 1<<20); words(open) != open { // in a time that does not grow with the square
+		t.Error("tags that nothing closes are gone")
+	}
+}
+
 func TestRateLimits(t *testing.T) {
 	for name, tt := range map[string]struct {
 		header, value string
@@ -139,7 +171,7 @@ func TestRateLimits(t *testing.T) {
 	}{
 		"seconds":     {"Retry-After", "2", 429, 1, []time.Duration{2 * time.Second}, ""},
 		"twice":       {"Retry-After", "1", 503, 2, []time.Duration{time.Second, time.Second}, ""},
-		"too often":   {"Retry-After", "1", 429, 9, []time.Duration{time.Second, time.Second}, "Brave: the server answered 429 Too Many Requests"},
+		"too often":   {"Retry-After", "1", 429, 9, []time.Duration{time.Second, time.Second}, "Brave: the server answered 429 Too Many Requests; it was asked 3 times"},
 		"too long":    {"Retry-After", "3600", 429, 9, nil, "it wants to be asked again in 1h0m0s, which is too long to wait"},
 		"Brave's own": {"X-RateLimit-Reset", "1, 1419704", 429, 1, []time.Duration{time.Second}, ""},
 		"a date past": {"Retry-After", "Fri, 31 Dec 1999 23:59:59 GMT", 429, 1, []time.Duration{0}, ""},
@@ -153,7 +185,7 @@ func TestRateLimits(t *testing.T) {
 					w.WriteHeader(tt.status)
 					return
 				}
-				fmt.Fprint(w, `{"web": {"results": [{"title": "t", "url": "u"}]}}`)
+				fmt.Fprint(w, `{"web": {"results": [{"title": "t", "url": "http://u"}]}}`)
 			}})
 			got, waits, err := search(t.Context(), brave{s.URL, "k"}, 1)
 			if !reflect.DeepEqual(waits, tt.waits) {
@@ -228,5 +260,43 @@ func TestChoice(t *testing.T) {
 		if got := s.check(loopback) == nil; got != private {
 			t.Errorf("%+v dials private addresses: %v", engines, got)
 		}
+	}
+}
+
+// What was found is given also where a further page does not come, with a word about that.
+func TestFurtherPages(t *testing.T) {
+	const short = "page 2 of the results did not come from SearXNG, so there may be more"
+	for name, c := range map[string]struct {
+		second http.HandlerFunc
+		want   string
+	}{
+		"gone":        {refuse(404, "text/plain", ""), short + ": the server answered 404 Not Found"},
+		"turned away": {refuse(429, "text/plain", "", "Retry-After", "9999"), short + ": the server answered 429 Too Many Requests; it wants to be asked again in 2h46m39s, which is too long to wait"},
+		"broken":      {write("text/html", "<p>"), short + ": the answer is a page and no JSON: web.searxng_url is to be the address below which /search lies"},
+		"that word":   {refuse(500, "text/plain", ""), short},
+		"no more":     {write("application/json", `{"results": []}`), ""},
+	} {
+		s := site(t, map[string]http.HandlerFunc{"/search": func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Get("pageno") != "1" {
+				c.second(w, r)
+				return
+			}
+			fmt.Fprint(w, `{"results": [{"title": "Title & 0", "url": "https://r.example/0", "content": "about 0"}]}`)
+		}})
+		engine := &Searcher{provider: searxng{s.URL}, check: anywhere, pause: func(context.Context, time.Duration) error { return nil }}
+		if found, note, err := engine.Search(t.Context(), "x", 5); err != nil || note != c.want || !reflect.DeepEqual(found, three(0)[:1]) {
+			t.Errorf("%s: %v, %q, %v; want %q", name, found, note, err, c.want)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := site(t, map[string]http.HandlerFunc{"/search": func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("pageno") != "1" {
+			cancel(errors.New("the run is over"))
+			<-r.Context().Done()
+		}
+		fmt.Fprint(w, `{"results": [{"title": "t", "url": "https://r.example/0"}]}`)
+	}})
+	if found, _, err := search(ctx, searxng{s.URL}, 5); err == nil || err.Error() != "SearXNG: the run is over" {
+		t.Errorf("of a run that is over: %v, %v", found, err)
 	}
 }

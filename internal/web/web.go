@@ -8,13 +8,17 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"sync"
 	"time"
+
+	"github.com/hermes-exec/hermes-exec/internal/discreet"
 )
 
 // limits bound what one page may cost.
@@ -24,10 +28,11 @@ type limits struct {
 	body      int64         // bytes as they were before compression
 	html      int64         // bytes of a page of HTML, which takes more memory than text
 	redirects int
+	said      time.Duration // of waiting for what a server says that has no page
 }
 
 func defaultLimits() limits {
-	return limits{time: 60 * time.Second, wire: 16 << 20, body: 16 << 20, html: 8 << 20, redirects: 10}
+	return limits{time: 60 * time.Second, wire: 16 << 20, body: 16 << 20, html: 8 << 20, redirects: 10, said: 3 * time.Second}
 }
 
 const (
@@ -41,7 +46,7 @@ type Page struct{ Title, Text string }
 
 // Client fetches pages. It is safe for concurrent use and holds nothing that has to be closed.
 type Client struct {
-	// AllowPrivate lets it dial addresses that are not public.
+	// AllowPrivate lets it dial addresses that are not public, those of cloud metadata among them.
 	AllowPrivate bool
 	// Cache keeps what was fetched, and is what clients share that wait for each other; nil keeps nothing
 	// and lets the pages of a call wait for each other alone.
@@ -58,24 +63,33 @@ func NewClient(allowPrivate bool, cache *Cache) *Client {
 	return &Client{AllowPrivate: allowPrivate, Cache: cache, limits: defaultLimits(), refuse: checkAddress}
 }
 
-// Each fetches pages side by side. It tells done of each as soon as it has it, and may do so from
-// several goroutines; it returns when all are done.
+// Each fetches pages side by side, one whose address is there several times once. It tells done of each as
+// soon as it has it, and may do so from several goroutines; it returns when all are done.
 func (c *Client) Each(ctx context.Context, urls []string, done func(i int, p Page, err error)) {
 	tr := c.transport()
 	defer tr.CloseIdleConnections()
 	f := &fetcher{client: c, via: tr, room: c.Cache.shared()}
-	next := make(chan int)
+	places, first := map[string][]int{}, []string{}
+	for i, u := range urls {
+		if places[u] == nil {
+			first = append(first, u)
+		}
+		places[u] = append(places[u], i)
+	}
+	next := make(chan string)
 	var workers sync.WaitGroup
-	for range min(parallel, len(urls)) {
+	for range min(parallel, len(first)) {
 		workers.Go(func() {
-			for i := range next {
-				p, err := f.page(ctx, urls[i])
-				done(i, p, err)
+			for u := range next {
+				p, err := f.page(ctx, u)
+				for _, i := range places[u] {
+					done(i, p, err)
+				}
 			}
 		})
 	}
-	for i := range urls {
-		next <- i
+	for _, u := range first {
+		next <- u
 	}
 	close(next)
 	workers.Wait()
@@ -94,22 +108,45 @@ func (c *Client) transport() *http.Transport {
 // parseURL reads an address that a script gave.
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s is no URL", clip(text))
+	switch {
+	case text == "":
+		return nil, errors.New("the address is empty: one begins with http:// or https://")
+	case hasPort(text), err == nil && u.Scheme == "":
+		return nil, fmt.Errorf("%s: an address begins with http:// or https://", quoted(text))
+	case err != nil:
+		return nil, fmt.Errorf("%s is no URL", quoted(text))
 	}
-	return u, checkURL(u)
+	return u, checkURL(u, text)
 }
 
-// checkURL says why an address cannot be fetched.
-func checkURL(u *url.URL) error {
+// hasPort tells whether a text is a host and its port, which as a URL would be a scheme and what it opens.
+func hasPort(text string) bool {
+	u, err := url.Parse("http://" + text)
+	if err != nil || u.Hostname() == "" {
+		return false
+	}
+	_, err = strconv.ParseUint(u.Port(), 10, 16)
+	return err == nil
+}
+
+// checkURL says why an address cannot be fetched. Text is how it was given.
+func checkURL(u *url.URL, text string) error {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("%s: only http and https addresses can be fetched", clip(u.Redacted()))
+		return fmt.Errorf("%s: only http and https addresses can be fetched", quoted(text))
 	case u.Hostname() == "":
-		return fmt.Errorf("%s has no host", clip(u.Redacted()))
+		return fmt.Errorf("%s has no host", quoted(text))
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return fmt.Errorf("%s: there is no port %s: they are 1 to 65535", quoted(text), clip(port))
+		}
 	}
 	return nil
 }
+
+// quoted is an address as it was given, but for a password.
+func quoted(text string) string { return clip(discreet.URL(text)) }
 
 // clip shortens what errors quote.
 func clip(s string) string {

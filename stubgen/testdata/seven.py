@@ -7,7 +7,7 @@ def patch(
     patch: "str | None" = None,
     mode: str = "replace",
 ) -> dict:
-    """Replace a text in a file by another; the old text must occur once unless replace_all is set. Or apply a patch of several files.
+    """Replace a text in a file by another; the old text must occur once unless replace_all is set. Or change several files, all or nothing, by patch(mode='patch', patch=TEXT) in V4A format: a line *** Begin Patch, a line *** Update File: PATH (or Add File, Delete File), lines @@ and lines that begin with a space, - or +, a line *** End Patch.
 
     path: The file, relative to the current directory or absolute.
     old_string: The text to replace, literally; whole lines are found even if their white space differs.
@@ -17,7 +17,7 @@ def patch(
     patch: A patch in V4A format (*** Begin Patch …), for mode="patch": all of it is applied, or nothing.
     mode: Replace old_string, or apply patch. One of: replace, patch.
 
-    Returns {"status": "success", "success": True, "replacements": int}; with diff=True also "diff": str and "files_modified": [str]; "note": str if the text was not there literally.
+    Returns {"status": "success", "success": True, "replacements": int}; with diff=True also "diff": str and "files_modified": [str]; "note": str if the change is not literal.
     A failed call returns a dict with "error" and nothing else.
     """
     _args: dict = {}
@@ -73,11 +73,11 @@ def search_files(
     path: The directory, or the one file, to search.
     file_glob: Search only files that match this glob, such as *.py or src/**/*.{ts,tsx}.
     limit: The most matches to return.
-    offset: The number of matches to skip.
-    output_mode: Return matching lines, the files that have some, or how many each has. One of: content, files_only, count.
-    context: The lines before and after a match to return with it.
+    offset: The number of matches to skip: next_offset of a truncated result goes on behind it.
+    output_mode: content: the matching lines; files_only: the files that have some; count: how many each has. One of: content, files_only, count.
+    context: The lines before and after a match to return with it, up to 1 Mi characters on either side.
 
-    Returns {"matches": [{"path": str, "line": int, "content": str}], "total_count": int, "truncated": bool}; with context, matches also have "before" and "after", lists of lines; for target="files" and output_mode="files_only" they have "path" alone, for "count" "path" and "count".
+    Returns {"matches": [{"path": str, "line": int, "content": str}], "total_count": int, "truncated": bool, "next_offset": int or None}; with context, matches also have "before" and "after", lists of lines; "note": str says if that is cut or not heeded, or if something could not be read; for target="files" and output_mode="files_only" they have "path" alone, for "count" "path" and "count".
     A failed call returns a dict with "error" and nothing else.
     """
     _args: dict = {"pattern": pattern}
@@ -140,7 +140,7 @@ def web_search(query: str, limit: int = 5) -> dict:
     query: What to search for.
     limit: The most results to return.
 
-    Returns {"data": {"web": [{"title": str, "url": str, "description": str}]}}.
+    Returns {"data": {"web": [{"title": str, "url": str, "description": str}]}}; "note": str if a further page of them did not come.
     A failed call returns a dict with "error" and nothing else.
     """
     _args: dict = {"query": query}
