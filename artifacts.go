@@ -3,18 +3,14 @@ package hermes
 import (
 	"archive/tar"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
-	"net/http"
 	"os"
 	"path"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -23,8 +19,7 @@ import (
 
 const (
 	envArtifacts  = "HERMES_ARTIFACTS"
-	artifactsName = "artifacts"    // of the directory in a staging directory
-	keepName      = ".hermes_keep" // KEEP in python/hermes/artifacts.py
+	artifactsName = "artifacts" // of the directory in a staging directory
 
 	// What is brought back of one run at most.
 	maxArtifacts     = 1000
@@ -38,13 +33,33 @@ const (
 type Artifact struct {
 	Path      string `json:"path"` // on the host
 	Bytes     int64  `json:"bytes"`
-	MediaType string `json:"media_type"` // by its name, else by its content
+	MediaType string `json:"media_type"` // by its content, and by its name where that says more
 }
 
-// withArtifacts are the variables of an endpoint and the one that names the directory.
-func withArtifacts(rpc map[string]string, staging string) map[string]string {
-	vars := map[string]string{envArtifacts: path.Join(staging, artifactsName)}
-	maps.Copy(vars, rpc)
+// String tells a person of it, in one line.
+func (a Artifact) String() string {
+	return fmt.Sprintf("%s (%s, %s)", legible(a.Path), byteCount(a.Bytes), a.MediaType)
+}
+
+// own are the variables that a script has beside those of its environment: the one that names the
+// directory, if artifacts are wanted, and the one for figures in it.
+func (r *run) own() map[string]string {
+	if r.artifacts == nil {
+		return nil
+	}
+	vars := map[string]string{envArtifacts: path.Join(r.staging, artifactsName)}
+	if r.env.figures() {
+		vars[envFigures] = figuresBackend
+	}
+	return vars
+}
+
+// joinedVars are the variables of all of these, of which the last that has a name counts.
+func joinedVars(sets ...map[string]string) map[string]string {
+	vars := map[string]string{}
+	for _, set := range sets {
+		maps.Copy(vars, set)
+	}
 	return vars
 }
 
@@ -54,15 +69,15 @@ func (r *run) openArtifacts() error {
 		return nil
 	}
 	if err := os.MkdirAll(r.script.Artifacts, 0o777); err != nil {
-		return usageError{fmt.Errorf("directory for artifacts: %w", err)}
+		return usageError{backend.Advise(fmt.Errorf("directory for artifacts: %w", err), "name one that can be made and written to")}
 	}
 	r.artifacts = []Artifact{}
 	return nil
 }
 
-// keepFile is what makes the directory in the environment.
-func (r *run) keepFile() backend.File {
-	return backend.File{Name: path.Join(r.staging, artifactsName, keepName), Mode: 0o600}
+// artifactsDir is the directory in the environment.
+func (r *run) artifactsDir() backend.File {
+	return backend.File{Name: path.Join(r.staging, artifactsName), Mode: fs.ModeDir}
 }
 
 // collect brings back what is in the directory. What is lost of it is a warning: the script has run.
@@ -78,8 +93,20 @@ func (r *run) collect(ctx context.Context) {
 	}
 	if err != nil {
 		r.warnings = append(r.warnings, fmt.Sprintf("artifacts were lost: %v", err))
+		return
 	}
+	r.warnings = append(r.warnings, r.noFigures()...)
 }
+
+// The entries of an archive that are no files, as in python/hermes/artifacts.py: what it does not have, and
+// why the file before is not whole.
+const (
+	typeReport = 'R'
+	typeTorn   = 'T'
+)
+
+// maxReport bounds that entry: four kinds of files, of each some names and reasons with a bound of their own.
+const maxReport = 512 << 10
 
 // receive has them sent, as an archive.
 func (r *run) receive(ctx context.Context, root *os.Root) error {
@@ -109,106 +136,10 @@ func (r *run) receive(ctx context.Context, root *os.Root) error {
 	if err == nil {
 		err = failed
 	}
-	left := said.Line()
-	if err != nil && failed != nil && errors.Is(err, failed) && left != "" {
+	if left := said.Line(); err != nil && failed != nil && errors.Is(err, failed) && left != "" {
 		return fmt.Errorf("%w: %s", err, left)
 	}
-	if err == nil && left != "" {
-		files, bytes, _ := strings.Cut(left, " ")
-		r.warnings = append(r.warnings, fmt.Sprintf("%s artifact(s) with %s bytes were left out: at most %d files and %d MiB are brought back",
-			files, bytes, maxArtifacts, maxArtifactBytes>>20))
-	}
 	return err
-}
-
-// unpack writes the files of an archive. The environment may send what it likes: nothing is written
-// outside the directory, and no more than was asked for.
-func (r *run) unpack(root *os.Root, archive *tar.Reader) error {
-	room := int64(maxArtifactBytes)
-	for range maxArtifacts + 1 {
-		head, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		name := filepath.FromSlash(head.Name)
-		if room -= head.Size; head.Typeflag != tar.TypeReg || !filepath.IsLocal(name) || room < 0 {
-			return fmt.Errorf("the environment sent %q, which it should not", head.Name)
-		}
-		kind, err := writeArtifact(root, name, archive)
-		if err != nil {
-			return fmt.Errorf("write %s: %w", filepath.Join(r.script.Artifacts, name), err)
-		}
-		r.artifacts = append(r.artifacts, Artifact{Path: filepath.Join(r.script.Artifacts, name), Bytes: head.Size, MediaType: kind})
-	}
-	return errors.New("the environment sent more than it should")
-}
-
-// sniffed is how many bytes tell of what kind a file is, as http.DetectContentType has it.
-const sniffed = 512
-
-// partPrefix begins the name of a file that is not complete.
-const partPrefix = ".hermes_part_"
-
-// writeArtifact writes a file, whole or not at all, and tells its kind.
-func writeArtifact(root *os.Root, name string, data io.Reader) (mediaType string, err error) {
-	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return "", err
-	}
-	// A name of our own: another artifact, or a file of the caller's, may have the one that lies at hand.
-	temp := filepath.Join(filepath.Dir(name), partPrefix+rand.Text())
-	f, err := root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	if err != nil {
-		return "", err
-	}
-	head := make([]byte, sniffed)
-	n, err := io.ReadFull(data, head)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil
-	}
-	if err == nil {
-		_, err = f.Write(head[:n])
-	}
-	if err == nil {
-		_, err = io.Copy(f, data)
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = root.Rename(temp, name)
-	}
-	if err != nil {
-		return "", errors.Join(err, ignoreMissing(root.Remove(temp)))
-	}
-	return mediaTypeOf(name, head[:n]), nil
-}
-
-// mediaTypeOf tells by its name of what kind a file is, where its content does not say so, or says less.
-// The tables of the system are not asked: a result is the same on every host.
-func mediaTypeOf(name string, head []byte) string {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".csv":
-		return "text/csv; charset=utf-8"
-	case ".tsv":
-		return "text/tab-separated-values; charset=utf-8"
-	case ".md":
-		return "text/markdown; charset=utf-8"
-	case ".html", ".htm":
-		return "text/html; charset=utf-8"
-	case ".json", ".ipynb":
-		return "application/json"
-	case ".xml":
-		return "text/xml; charset=utf-8"
-	case ".svg":
-		return "image/svg+xml"
-	case ".xlsx":
-		return "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-	case ".docx":
-		return "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-	case ".parquet":
-		return "application/vnd.apache.parquet"
-	}
-	return http.DetectContentType(head)
 }
 
 func ignoreMissing(err error) error {

@@ -65,7 +65,7 @@ func TestLookTellsWhy(t *testing.T) {
 		"exit 3":                       "3",
 		"echo no JSON":                 "check the script: ",
 	} {
-		_, err := withGuest(t, script).look(t.Context(), []byte("pass"), true)
+		_, err := withGuest(t, script).look(t.Context(), []byte("pass"), lookAt{Alone: true})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.HasSuffix(err.Error(), " ") {
 			t.Errorf("%s: %v, want %q", script, err, want)
 		}
@@ -77,7 +77,7 @@ func TestLookIsBounded(t *testing.T) {
 	const answer = `printf '{"findings":[]}'; head -c %d /dev/zero | tr '\0' ' '; printf x`
 	for n, fails := range map[int]bool{maxFindings: false, 0: true} {
 		script := strings.Replace(answer, "%d", strconv.Itoa(n), 1)
-		if _, err := withGuest(t, script).look(t.Context(), []byte("pass"), true); (err != nil) != fails {
+		if _, err := withGuest(t, script).look(t.Context(), []byte("pass"), lookAt{Alone: true}); (err != nil) != fails {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}

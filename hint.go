@@ -1,6 +1,7 @@
 package hermes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/config"
+	"github.com/hermes-exec/hermes-exec/internal/near"
 	"github.com/hermes-exec/hermes-exec/tool"
 )
 
@@ -23,6 +25,9 @@ type evidence struct {
 	others    []string    // names of tools that are not enabled
 	made      int64       // tool calls
 	lastError string      // the last error value that a call gave the script
+	refused   int64       // tool calls that were turned away, but for those over the budget
+	refusal   string      // why the first of them was
+	cut       bool        // not all that was printed is in stdout and stderr
 
 	dropped  []string // variables that the filter dropped
 	reserved []string // config.Settings.ReservedEnv
@@ -50,7 +55,7 @@ type raised struct{ kind, message string }
 // class is sure of its case or silent: a wrong hint costs more than none.
 func hint(e evidence) string {
 	if e.status == Success {
-		return silent(e)
+		return cmp.Or(unseen(e), silent(e))
 	}
 	if e.kind == KindOOM {
 		return noMemory(e)
@@ -60,7 +65,8 @@ func hint(e evidence) string {
 	}
 	x := exception(e.stderr)
 	for _, class := range []func(evidence, raised) string{
-		missingTool, missingName, missingModule, droppedVariable, failedCall, resultAsText, unreachable,
+		missingTool, missingName, missingModule, droppedVariable, failedCall, resultAsText, unreachable, headless,
+		fenced, awaited, asked, dotted, waited,
 	} {
 		if text := class(e, x); text != "" {
 			return text
@@ -98,6 +104,31 @@ func silent(e evidence) string {
 	}
 	return "The script called tools and printed nothing: what a tool returns is seen only if the script prints it, " +
 		`as in print(terminal("ls")["output"]).`
+}
+
+// unseen: calls were refused, which is an error value like any other, and the script neither printed
+// that nor looked for errors: it goes on as if they had been made.
+func unseen(e evidence) string {
+	if e.refused == 0 || e.refusal == "" {
+		return ""
+	}
+	if e.stdout != "" || e.stderr != "" {
+		if e.cut || match(`["']error["']`, string(e.code)) != nil || shows(e.stdout, e.refusal) || shows(e.stderr, e.refusal) {
+			return ""
+		}
+	}
+	what, first := "1 tool call was", ""
+	if e.refused > 1 {
+		what, first = fmt.Sprintf("%d tool calls were", e.refused), "the first: "
+	}
+	return fmt.Sprintf("%s refused and did nothing: %s%s. The script printed nothing of that: such a call returns only \"error\", "+
+		"which is seen only if the script prints it.", what, first, strings.TrimRight(clip(e.refusal, 300), ". "))
+}
+
+// shows tells whether a text has an error in it, with whatever became of its quotes.
+func shows(text, why string) bool {
+	plain := strings.NewReplacer(`"`, "", `'`, "", `\`, "")
+	return strings.Contains(plain.Replace(text), plain.Replace(clip(why, 60)))
 }
 
 // What Python says of names that are not there.
@@ -153,7 +184,11 @@ func missingModule(e evidence, x raised) string {
 	switch {
 	case slices.Contains(e.offered(), module):
 		return fmt.Sprintf("%s is a function, not a module: write `from hermes_tools import %[1]s`.", module)
-	case nearName(module, "hermes_tools"):
+	case strings.HasPrefix(m[1], "hermes_tools."):
+		return "hermes_tools is no package: write `from hermes_tools import aio`, and then `await aio.read_file(...)`, or any other tool."
+	case e.wanted(module) != "":
+		return fmt.Sprintf("The module of the tools is called hermes_tools: write `from hermes_tools import %s`.", e.wanted(module))
+	case near.Is(module, "hermes_tools"), module == "hermes":
 		return "The module of the tools is called hermes_tools."
 	case e.shipped != "":
 		return fmt.Sprintf("There is no module %s there. Only %s itself was sent to the environment, not the files beside it: "+
@@ -161,6 +196,20 @@ func missingModule(e evidence, x raised) string {
 	}
 	return fmt.Sprintf("The module %s is not installed for %s: use the standard library, install the package that provides it, "+
 		"or choose an interpreter that has it (--python).", module, e.python)
+}
+
+// wanted is the first tool or helper that a script imports from a module, "" if there is none.
+func (e evidence) wanted(module string) string {
+	m := match(`(?m)^[ \t]*from[ \t]+`+regexp.QuoteMeta(module)+`[ \t]+import[ \t]*(?:\(([\w\s,]+)|[ \t]([\w \t,]+))`, string(e.code))
+	if m == nil {
+		return ""
+	}
+	for _, name := range regexp.MustCompile(`\w+`).FindAllString(m[1]+m[2], -1) {
+		if slices.Contains(e.offered(), name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // droppedVariable: the script asked for a variable that exists and that the filter kept from it.
@@ -199,8 +248,7 @@ func failedCall(e evidence, x raised) string {
 		return ""
 	}
 	key := strings.Trim(x.message, "'")
-	documented := slices.ContainsFunc(e.tools, func(s tool.Spec) bool { return strings.Contains(s.Returns, `"`+key+`"`) })
-	if key == "" || !documented {
+	if key == "" || !e.documents(key) {
 		return ""
 	}
 	return fmt.Sprintf("A tool call had failed: %s. A failed call returns only \"error\": test for it before using the result.",
@@ -289,48 +337,7 @@ func (e evidence) near(name string) string {
 	if slices.Contains(e.others, name) {
 		return "" // it is right, and not enabled
 	}
-	found := ""
-	for _, other := range e.offered() {
-		if nearName(name, other) {
-			if found != "" {
-				return ""
-			}
-			found = other
-		}
-	}
-	return found
-}
-
-// nearName tells whether two names differ by one slip in four letters: a letter too many, one
-// missing, a wrong one, or two that changed places. Case and underscores do not count.
-func nearName(a, b string) bool {
-	fold := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
-	a, b = fold(a), fold(b)
-	return distance(a, b) <= max(1, min(len(a), len(b))/4)
-}
-
-// distance counts the slips between a and b.
-func distance(a, b string) int {
-	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row := make([]int, len(b)+1)
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			wrong := 1
-			if a[i-1] == b[j-1] {
-				wrong = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+wrong)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
+	return near.One(name, e.offered())
 }
 
 // clip shortens a text to n bytes at most.

@@ -100,6 +100,19 @@ func TestHint(t *testing.T) {
 			"a tool as a module", failing("ModuleNotFoundError: No module named 'web_search'"),
 			[]string{"from hermes_tools import web_search"},
 		},
+		{
+			"a tool of another module", with(failing("ModuleNotFoundError: No module named 'hermes'"), func(e *evidence) { e.code = []byte("from hermes import Agent, read_file\n") }),
+			[]string{"called hermes_tools", "from hermes_tools import read_file`"},
+		},
+		{
+			"another module that is not there", with(failing("ModuleNotFoundError: No module named 'mine'"), func(e *evidence) { e.code = []byte("from mine import x\nread_file(1)\n") }),
+			[]string{"mine is not installed"},
+		},
+		{"the product as a module", failing("ModuleNotFoundError: No module named 'hermes'"), []string{"called hermes_tools"}},
+		{
+			"aio as a module", failing("ModuleNotFoundError: No module named 'hermes_tools.aio'; 'hermes_tools' is not a package"),
+			[]string{"from hermes_tools import aio`", "await aio."},
+		},
 		{"the module under a near name", failing("ModuleNotFoundError: No module named 'hermes_tool'"), []string{"called hermes_tools"}},
 		{
 			"P175 a result as text", with(failing("AttributeError: 'dict' object has no attribute 'splitlines'"), func(e *evidence) { e.made = 1 }),
@@ -157,6 +170,13 @@ func TestHint(t *testing.T) {
 		},
 		{"nothing that has to do with no network", with(failing("OSError: [Errno 111] Connection refused"), offline), nil},
 		{"no way, though there is a network", failing("OSError: [Errno 101] Network is unreachable"), nil},
+		{
+			"a backend of matplotlib with windows",
+			failing("ImportError: Cannot load backend 'TkAgg' which requires the 'tk' interactive framework, as 'headless' is currently running"),
+			[]string{"no display", "TkAgg", "--figures"},
+		},
+		{"a window of Tk's own", failing("_tkinter.TclError: no display name and no $DISPLAY environment variable"), []string{"no display", "--figures"}},
+		{"another error of Tk's", failing("_tkinter.TclError: bad screen distance"), nil},
 		{"B072 no memory", evidence{status: Failure, kind: KindOOM, memory: 64 << 20}, []string{"64 MiB", "--memory"}},
 		{
 			"no memory, which files take too",
@@ -174,6 +194,31 @@ func TestHint(t *testing.T) {
 		{"P173 success", evidence{status: Success, stdout: "x", made: 1}, nil},
 		{"P173 success with a traceback on stderr", with(failing("ModuleNotFoundError: No module named 'pandas'"), func(e *evidence) { e.status, e.kind = Success, "" }), nil},
 		{"B015 tools were called and nothing was printed", evidence{status: Success, made: 1}, []string{"print"}},
+		{
+			"a call was refused and nothing was printed",
+			evidence{status: Success, refused: 1, refusal: "write_file: argument 'content' must be a string, not an object."},
+			[]string{"1 tool call was refused", "'content' must be a string, not an object. The", `"error"`},
+		},
+		{
+			"a call was refused, and the script says that all is well",
+			evidence{status: Success, refused: 2, made: 1, refusal: "write_file: missing argument 'path'", stdout: "saved\n", code: []byte("write_file(); print('saved')")},
+			[]string{"2 tool calls were refused", "the first: write_file: missing argument 'path'"},
+		},
+		{
+			"a call was refused, which was printed",
+			evidence{status: Success, refused: 1, refusal: "write_file: argument 'path' must be a string", stdout: `{"error": "write_file: argument \'path\' must be a string"}`},
+			nil,
+		},
+		{
+			"a call was refused, which the script asks for",
+			evidence{status: Success, refused: 1, refusal: "write_file: missing argument 'path'", stdout: "no\n", code: []byte(`if "error" in write_file(): print("no")`)},
+			nil,
+		},
+		{
+			"a call was refused, which may have been printed",
+			evidence{status: Success, refused: 1, refusal: "write_file: missing argument 'path'", stdout: "…", cut: true},
+			nil,
+		},
 		{"nothing was called and nothing was printed", evidence{status: Success}, nil},
 		{"a timeout", with(failing("ModuleNotFoundError: No module named 'pandas'"), func(e *evidence) { e.status, e.kind = Timeout, KindTimeout }), nil},
 	} {
@@ -188,26 +233,5 @@ func TestHint(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestNearName(t *testing.T) {
-	for _, tt := range []struct {
-		a, b string
-		want bool
-	}{
-		{"web_search", "web_search", true},
-		{"websearch", "web_search", true},
-		{"web_saerch", "web_search", true},
-		{"pach", "patch", true},
-		{"patches", "patch", false},
-		{"read", "read_file", false},
-		{"search", "search_files", false},
-		{"x", "aio", false},
-		{"", "aio", false},
-	} {
-		if got := nearName(tt.a, tt.b); got != tt.want {
-			t.Errorf("%q and %q: %v", tt.a, tt.b, got)
-		}
 	}
 }

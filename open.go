@@ -132,15 +132,15 @@ func openBackend(ctx context.Context, o Options) (b backend.Backend, warnings []
 		case err == nil:
 			return b, warnings, nil
 		case errors.Is(err, backend.ErrSetting):
-			return nil, nil, usageError{fmt.Errorf("open environment: %w", err)}
+			return nil, nil, usageError{err}
 		case !errors.Is(err, backend.ErrDir):
-			return nil, nil, fmt.Errorf("open environment: %w", err)
+			return nil, nil, err
 		case o.Settings.Cwd != "":
-			return nil, nil, usageError{fmt.Errorf("working directory: %w", err)}
+			return nil, nil, usageError{backend.Advise(err, "make it, or name another with --cwd")}
 		}
 		warnings = append(warnings, passedOver(dir))
 	}
-	return nil, nil, usageError{fmt.Errorf("working directory: %w: change to one that can be used, or name it with --cwd", err)}
+	return nil, nil, usageError{backend.Advise(err, "change to one that can be used, or name it with --cwd")}
 }
 
 // passedOver warns of a directory that is not there.

@@ -2,13 +2,20 @@ package hermes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/keep"
+	"github.com/hermes-exec/hermes-exec/kernel"
 	"github.com/hermes-exec/hermes-exec/tool"
 )
 
@@ -35,10 +42,13 @@ func (f Finding) String() string { return fmt.Sprintf("line %d: %s", f.Line, f.M
 // lookAt is a request to python/hermes/preflight.py.
 type lookAt struct {
 	Code    []byte     `json:"code"` // as base64: it may be no text
+	Name    string     `json:"name"` // what a person calls it
 	Tools   []lookTool `json:"tools"`
 	Helpers []string   `json:"helpers"`
 	Others  []string   `json:"others"`
 	Alone   bool       `json:"alone"`
+
+	Known map[string]string `json:"known"` // names that earlier cells have left, and which tools they are
 }
 
 type lookTool struct {
@@ -46,24 +56,67 @@ type lookTool struct {
 	Alias    string   `json:"alias,omitempty"`
 	Params   []string `json:"params"`
 	Required []string `json:"required"`
-	Text     string   `json:"text,omitempty"`
+
+	Types map[string]lookType `json:"types"` // of Params
+
+	Keys  []string `json:"keys"`            // that a result can have; none: nobody knows
+	Holds string   `json:"holds,omitempty"` // where its content is, in words
+
+	Rows *lookRows `json:"rows,omitempty"`
+}
+
+// lookRows is where a result has a list of dicts, and what keys these can have.
+type lookRows struct {
+	In   []string `json:"in"`
+	Keys []string `json:"keys"`
+}
+
+// lookType is what a parameter can be.
+type lookType struct {
+	Type     tool.Type `json:"type"`
+	Nullable bool      `json:"nullable,omitempty"`
+	Enum     []string  `json:"enum,omitempty"`
 }
 
 // Check looks at a script without running it, with the interpreter that would run it: its syntax, and
-// how it uses the tools. A cell of a session may use what earlier cells have defined.
+// how it uses the tools. A cell of a session may use what earlier cells have defined. What would not be
+// run for what it holds, as a script that is empty, is a finding too, and no error.
 func (e *Env) Check(ctx context.Context, s Script, cell bool) ([]Finding, error) {
-	src, err := readSource(s, e.options.Dir, e.Info().SameHost)
+	src, err := loadSource(s, e.options.Dir, e.Info().SameHost)
 	if err != nil {
 		return nil, err
 	}
-	return e.look(ctx, src.code, !cell)
+	if flaw := src.flaw(); flaw != nil {
+		return []Finding{*flaw}, nil
+	}
+	seen, err := e.look(ctx, src.code, lookAt{Name: cmp.Or(s.File, s.Name), Alone: !cell})
+	if err != nil {
+		return nil, err
+	}
+	findings := make([]Finding, len(seen))
+	for i, s := range seen {
+		findings[i] = s.Finding
+	}
+	return findings, nil
 }
 
-// look has the interpreter look at code.
-func (e *Env) look(ctx context.Context, code []byte, alone bool) ([]Finding, error) {
-	request, err := json.Marshal(lookAt{
-		Code: code, Tools: lookTools(e.tools.Specs()), Helpers: tool.Helpers(), Others: append([]string{}, e.others...), Alone: alone,
-	})
+// sighting is a finding, and other lines in which an exception may tell of it.
+type sighting struct {
+	Finding
+
+	Raises []int `json:"raises"`
+}
+
+// in tells whether a traceback that goes through some lines can be of this finding.
+func (s sighting) in(lines []int) bool {
+	return slices.ContainsFunc(lines, func(n int) bool { return n == s.Line || slices.Contains(s.Raises, n) })
+}
+
+// look has the interpreter look at code. At says what is known of it.
+func (e *Env) look(ctx context.Context, code []byte, at lookAt) ([]sighting, error) {
+	at.Code, at.Name = code, cmp.Or(at.Name, "the script")
+	at.Tools, at.Helpers, at.Others = lookTools(e.tools.Specs()), tool.Helpers(), append([]string{}, e.others...)
+	request, err := json.Marshal(at)
 	if err != nil {
 		return nil, fmt.Errorf("check the script: %w", err)
 	}
@@ -83,7 +136,7 @@ func (e *Env) look(ctx context.Context, code []byte, alone bool) ([]Finding, err
 		}
 		return nil, err
 	}
-	var answer struct{ Findings []Finding }
+	var answer struct{ Findings []sighting }
 	if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
 		return nil, fmt.Errorf("check the script: %w", err)
 	}
@@ -93,16 +146,17 @@ func (e *Env) look(ctx context.Context, code []byte, alone bool) ([]Finding, err
 func lookTools(specs []tool.Spec) []lookTool {
 	list := []lookTool{}
 	for _, s := range specs {
-		t := lookTool{Name: s.Name, Alias: tool.Alias(s.Name), Params: []string{}, Required: []string{}}
-		switch s.Name {
-		case "read_file":
-			t.Text = "content"
-		case "terminal":
-			t.Text = "output"
+		t := lookTool{
+			Name: s.Name, Alias: tool.Alias(s.Name), Params: []string{}, Required: []string{},
+			Types: map[string]lookType{}, Keys: append([]string{}, s.Keys...), Holds: s.Holds,
+		}
+		if s.Rows != nil {
+			t.Rows = &lookRows{In: s.Rows.In, Keys: s.Rows.Keys}
 		}
 		for _, p := range s.Params {
 			name := tool.ParamName(p.Name)
 			t.Params = append(t.Params, name)
+			t.Types[name] = lookType{Type: p.Type, Nullable: p.Nullable, Enum: p.Enum}
 			if p.Required {
 				t.Required = append(t.Required, name)
 			}
@@ -113,23 +167,57 @@ func lookTools(specs []tool.Spec) []lookTool {
 }
 
 // foreseen is the hint about a failure that could be seen before: the first finding of a script that
-// failed. One that has nothing to do with the tools is not looked at.
-func (r *run) foreseen() string {
+// failed, in a line that the traceback goes through if there is one. A script that has nothing to do with
+// the tools is not looked at.
+func (r *run) foreseen(stderr string) string {
 	code := r.source.code
-	if r.outcome == nil || len(code) > maxPreflight || !bytes.Contains(code, []byte("hermes_tools")) {
+	if r.outcome == nil || len(code) > maxPreflight || !r.usesTools(code) {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(r.env.life, preflightWait)
 	defer cancel()
-	findings, err := r.env.look(ctx, code, r.session == nil)
+	findings, err := r.env.look(ctx, code, lookAt{Name: r.source.name, Alone: r.session == nil, Known: r.outcome.Tools})
 	if err != nil {
 		r.env.log.DebugContext(ctx, "no hint", "error", err)
 		return ""
 	}
+	through := tracedLines(stderr, r.source.inPlace)
 	for _, f := range findings {
-		if !f.Fatal { // Python has told that itself, and better
+		if !f.Fatal && (through == nil || f.in(through)) { // Python has told a fatal one itself, and better
 			return "In the script, " + f.String() + "."
 		}
 	}
 	return ""
+}
+
+// usesTools tells whether a script may use tools: it imports them, or an earlier cell has.
+func (r *run) usesTools(code []byte) bool {
+	if bytes.Contains(code, []byte("hermes_tools")) {
+		return true
+	}
+	for name := range r.outcome.Tools {
+		if bytes.Contains(code, []byte(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// tracedLines are the lines of a script that the last traceback in a text goes through; nil if there is
+// none. The script is a file, or what was made of code: a staged file or a cell.
+func tracedLines(text, file string) []int {
+	const begin = "Traceback (most recent call last):\n"
+	i := strings.LastIndex(text, begin)
+	if i < 0 {
+		return nil
+	}
+	lines := []int{}
+	for _, m := range regexp.MustCompile(`(?m)^ +File "(.*)", line ([0-9]+)`).FindAllStringSubmatch(text[i:], -1) {
+		name := m[1]
+		ours := name == file || path.Base(name) == kernel.ScriptName || strings.HasPrefix(name, "<cell ")
+		if n, err := strconv.Atoi(m[2]); err == nil && ours {
+			lines = append(lines, n)
+		}
+	}
+	return lines
 }

@@ -40,7 +40,7 @@ func (r *run) result(err error) *Result {
 	res.mark(err)
 	res.Hint = cmp.Or(r.env.options.limits(err), hint(r.evidence(res, stdout, stderr)))
 	if res.Hint == "" && res.ErrorKind == KindScript {
-		res.Hint = r.foreseen()
+		res.Hint = r.foreseen(stderr.Text)
 	}
 	r.warn(stdout, stderr)
 	if r.unconfirmed() && res.Status != Failure && r.env.life.Err() == nil {
@@ -183,6 +183,7 @@ func (r *run) evidence(res *Result, stdout, stderr output.Text) evidence {
 	e := evidence{
 		status: res.Status, kind: res.ErrorKind, stdout: stdout.Text, stderr: stderr.Text, code: r.source.code,
 		tools: r.env.tools.Specs(), others: r.env.others, made: r.calls.Made, lastError: r.calls.LastError,
+		refused: r.calls.Refused - r.calls.OverBudget, refusal: r.calls.Refusal, cut: stdout.Truncated || stderr.Truncated,
 		dropped: r.report.Dropped, reserved: r.env.options.Settings.ReservedEnv,
 		python: r.env.Info().Python.Path, shipped: r.source.shipped,
 		noNetwork: r.env.Info().NoNetwork, memory: r.env.Info().Memory,

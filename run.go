@@ -47,6 +47,7 @@ type run struct {
 	stderr   *output.Capture
 
 	artifacts []Artifact // nil: none are wanted
+	drawnBy   string     // the backend of matplotlib's that has figures open in a kernel, in place of ours; "" if none has
 
 	warnings []string
 }
@@ -118,7 +119,10 @@ func (r *run) serve(ctx context.Context, cancel context.CancelCauseFunc) error {
 	e := r.env
 	rpc, files := r.meeting.Env(), e.staged(r.staging)
 	if r.artifacts != nil {
-		rpc, files = withArtifacts(rpc, r.staging), append(files, r.keepFile())
+		rpc, files = joinedVars(rpc, r.own()), append(files, r.artifactsDir())
+		if e.figures() {
+			files = append(files, figuresFile(r.staging))
+		}
 	}
 	vars, report := e.environ(r.staging, rpc)
 	r.report = report

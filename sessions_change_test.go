@@ -196,7 +196,7 @@ func TestSessionsDirectoryUnusable(t *testing.T) {
 	for name, why := range map[string]string{file: "not a directory", file + "-gone": "no such file or directory"} {
 		o := c.options
 		o.Settings.Cwd = name
-		if r := c.in(o, "a", "print(2)"); r.ErrorKind != hermes.KindUsage || !strings.HasSuffix(r.Error, name+": "+why) || r.Kernel.Ended {
+		if r := c.in(o, "a", "print(2)"); r.ErrorKind != hermes.KindUsage || !strings.HasSuffix(r.Error, ": "+name+": "+why+"; make it, or name another with --cwd") || r.Kernel.Ended {
 			t.Errorf("%s %s, kernel %+v", r.ErrorKind, r.Error, r.Kernel)
 		}
 	}

@@ -2,6 +2,7 @@ package hermes
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -29,11 +30,30 @@ func (s source) script(here bool) string {
 	return filepath.Base(s.name)
 }
 
-// readSource reads a script. Dir is where a relative FILE lies; here says that the environment sees
-// the host's files.
+// readSource reads a script that is to run. Dir is where a relative FILE lies; here says that the
+// environment sees the host's files.
 func readSource(s Script, dir string, here bool) (source, error) {
+	src, err := loadSource(s, dir, here)
+	if err != nil {
+		return src, err
+	}
+	name := cmp.Or(src.name, s.File)
+	flaw := src.flaw()
+	switch {
+	case flaw == nil:
+		return src, nil
+	case !IsBlank(src.code):
+		return src, usageError{fmt.Errorf("%s: line %d has %s", cmp.Or(name, "script"), flaw.Line, flaw.Message)}
+	case s.File != "": // no parameter of a model, but what a person has named
+		return src, usageError{fmt.Errorf("%s %s is empty: it has to hold Python", NoCode, name)}
+	}
+	return src, usageError{errNoCode}
+}
+
+// loadSource reads a script, whatever is in it.
+func loadSource(s Script, dir string, here bool) (source, error) {
 	if s.File == "" {
-		return source{code: s.Code, name: within(dir, s.Name)}, check(s.Code)
+		return source{code: s.Code, name: within(dir, s.Name)}, nil
 	}
 	path := within(dir, s.File)
 	code, regular, err := readScript(path)
@@ -49,7 +69,19 @@ func readSource(s Script, dir string, here bool) (source, error) {
 	} else {
 		src.shipped = filepath.Base(path)
 	}
-	return src, check(code)
+	return src, nil
+}
+
+// flaw is what makes a script none, if something does. A NUL makes Python leave out the rest of the line
+// without a word, or refuse the file, depending on its version.
+func (s source) flaw() *Finding {
+	if IsBlank(s.code) {
+		return &Finding{Line: 1, Message: "there is no code here: a script has to hold Python", Fatal: true}
+	}
+	if before, _, found := bytes.Cut(s.code, []byte{0}); found {
+		return &Finding{Line: 1 + bytes.Count(before, []byte("\n")), Message: "a NUL byte: this is no Python source", Fatal: true}
+	}
+	return nil
 }
 
 // within makes a path absolute that is relative to dir. None stays none.
@@ -82,14 +114,7 @@ func readScript(path string) (code []byte, regular bool, err error) {
 	return code, is.Mode().IsRegular(), err
 }
 
-// check refuses what is no script. A NUL makes Python leave out the rest of the line without a word,
-// or refuse the file, depending on its version.
-func check(code []byte) error {
-	if len(bytes.TrimSpace(bytes.TrimPrefix(code, []byte("\ufeff")))) == 0 {
-		return usageError{errNoCode}
-	}
-	if before, _, found := bytes.Cut(code, []byte{0}); found {
-		return usageError{fmt.Errorf("script: line %d has a NUL byte: this is no Python source", 1+bytes.Count(before, []byte("\n")))}
-	}
-	return nil
+// IsBlank tells whether there is nothing in a script to run: Run answers it with NoCode.
+func IsBlank(code []byte) bool {
+	return len(bytes.TrimSpace(bytes.TrimPrefix(code, []byte("\ufeff")))) == 0
 }

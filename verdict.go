@@ -19,9 +19,12 @@ type usageError struct{ error }
 // Unwrap returns the mistake.
 func (e usageError) Unwrap() error { return e.error }
 
-// errNoCode answers a script that is empty. Programs match on its first words.
-var errNoCode = errors.New("No code provided. The parameter `code` is required: " + //nolint:staticcheck // fixed wording
-	"pass the Python source of the script to run")
+// NoCode begins the error of a script that is empty. Programs match on it.
+const NoCode = "No code provided."
+
+// errNoCode answers a model.
+var errNoCode = errors.New(NoCode + //nolint:staticcheck // fixed wording
+	" The parameter `code` is required: pass the Python source of the script to run")
 
 // Failed is the result of a run that did not come about because of err, which Open returned or
 // which stands for a mistake of the caller: *config.ValueError, *config.FileError.

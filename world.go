@@ -47,6 +47,7 @@ type world struct {
 	report   environ.Report    // of wanted
 
 	stub    []byte       // hermes_tools.py as it lies in the staging directory
+	figures bool         // so does hermes_figures.py
 	stale   bool         // the kernel has not been told yet that it has changed
 	asked   []config.Dir // the directories that the cell before would have liked
 	dir     string       // the one that it got
@@ -85,7 +86,7 @@ func (w *world) meet(ctx context.Context) (err error) {
 		return err
 	}
 	w.dir = w.env.home(w.staging)
-	w.vars, _ = w.env.environ(w.staging, withArtifacts(w.meeting.Env(), w.staging))
+	w.vars, _ = w.env.environ(w.staging, w.meeting.Env())
 	process := kernel.Process{Staging: w.staging, Env: w.vars, Grace: w.env.options.Settings.KillGrace}
 	w.executor = kernel.WithFallback(func(ctx context.Context) (kernel.Executor, error) {
 		k, err := kernel.Start(ctx, w.env.backend, process)
@@ -157,7 +158,10 @@ func (w *world) run(ctx context.Context, o Options, r *run) error {
 			r.warnings = append(r.warnings, passed...)
 			return err
 		case dir.Origin == "":
-			return usageError{fmt.Errorf("working directory: %w", err)}
+			if !errors.Is(err, backend.ErrDir) { // which says so itself
+				err = fmt.Errorf("working directory: %w", err)
+			}
+			return usageError{backend.Advise(err, "make it, or name another with --cwd")}
 		}
 		passed = append(passed, passedOver(dir))
 	}
@@ -193,7 +197,7 @@ func (w *world) want(e *Env, o Options) {
 	if e.Info().SameHost {
 		base = o.Environ
 	}
-	w.wanted, w.report = e.environFrom(base, w.staging, withArtifacts(w.meeting.Env(), w.staging))
+	w.wanted, w.report = e.environFrom(base, w.staging, w.meeting.Env())
 	w.wantedBy = is
 }
 
@@ -244,7 +248,8 @@ func (w *world) exec(ctx context.Context, r *run, dir string) error {
 	c.ToolsChanged = w.stale
 	c.Display, c.SoftInterrupt = r.script.Display, r.script.Soft
 	c.Soft = r.env.options.Settings.OnTimeout == config.InterruptOnTimeout
-	err := r.exec(ctx, w.calls, w.executor, w.vars, c)
+	c.Env = r.own()
+	err := r.exec(ctx, w.calls, w.executor, joinedVars(w.vars, c.Env), c)
 	r.fallback = withoutKernel(r.outcome, err)
 	if r.outcome != nil {
 		w.stale = false
@@ -257,10 +262,16 @@ func (w *world) openArtifacts(ctx context.Context, r *run) error {
 	if err := r.openArtifacts(); err != nil || r.artifacts == nil {
 		return err
 	}
-	f := r.keepFile()
-	if err := w.env.backend.Put(ctx, f.Name, bytes.NewReader(nil), f.Mode); err != nil {
-		return fmt.Errorf("make the directory for artifacts: %w", err)
+	files := []backend.File{r.artifactsDir()}
+	if r.env.figures() && !w.figures {
+		files = append(files, figuresFile(w.staging))
 	}
+	for _, f := range files {
+		if err := w.env.backend.Put(ctx, f.Name, bytes.NewReader(f.Data), f.Mode); err != nil {
+			return fmt.Errorf("make the directory for artifacts: %w", err)
+		}
+	}
+	w.figures = w.figures || r.env.figures()
 	return nil
 }
 

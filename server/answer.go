@@ -37,11 +37,16 @@ func (s *Server) answer(c *conn) error {
 	case !s.begin():
 		return nil // no answer: the caller asks the next server
 	}
-	defer s.done()
 	if err := c.send(kindAccepted, nil); err != nil {
+		s.done()
 		return err
 	}
-	return s.serve(c, q)
+	k, message, err := s.serve(c, q)
+	s.done() // before the answer: whoever has that finds a server which is not busy with the request any more
+	if k != 0 {
+		err = errors.Join(err, c.send(k, message))
+	}
+	return err
 }
 
 // replaced tells whether a caller of another version can have a server of its own.
@@ -58,34 +63,34 @@ func (s *Server) replaced(q request) bool {
 	return true
 }
 
-func (s *Server) serve(c *conn, q request) error {
+// serve does what was asked for, and returns the answer; its kind is 0 if there is none.
+func (s *Server) serve(c *conn, q request) (kind, any, error) {
 	switch q.Op {
 	case opRun:
 		return s.run(c, q)
 	case opList:
-		return c.send(kindList, s.sessions.List())
+		return kindList, s.sessions.List(), nil
 	case opReset:
 		found := s.sessions.Reset(q.Name)
 		s.note(s.alive.look())
-		return c.send(kindDone, found)
+		return kindDone, found, nil
 	case opEnd:
 		found := s.sessions.End(q.Name)
 		s.note(s.alive.look())
-		return c.send(kindDone, found)
+		return kindDone, found, nil
 	case opStop:
 		s.note(s.alive.clear()) // while the place is this server's
 		s.stop(endAsked)
-		err := s.sessions.Close() // whoever asked wants nothing left
-		return errors.Join(err, c.send(kindDone, true))
+		return kindDone, true, s.sessions.Close() // whoever asked wants nothing left
 	default:
-		return fmt.Errorf("%w: unknown request %q", errFrame, q.Op)
+		return 0, nil, fmt.Errorf("%w: unknown request %q", errFrame, q.Op)
 	}
 }
 
 // run runs a cell for its caller.
-func (s *Server) run(c *conn, q request) error {
+func (s *Server) run(c *conn, q request) (kind, any, error) {
 	if q.Cell == nil {
-		return fmt.Errorf("%w: no cell", errFrame)
+		return 0, nil, fmt.Errorf("%w: no cell", errFrame)
 	}
 	_ = c.SetWriteDeadline(time.Now().Add(q.Cell.Settings.Timeout + peerWait)) // who never reads must not hold the session
 	ctx, cancel := context.WithCancelCause(s.life)
@@ -100,7 +105,7 @@ func (s *Server) run(c *conn, q request) error {
 	r := s.sessions.Run(ctx, q.Name, o, script(c, q.Cell), q.Cell.Reset)
 	s.note(s.alive.done(q.Name))
 	_ = c.SetWriteDeadline(time.Now().Add(peerWait))
-	return c.send(kindResult, r)
+	return kindResult, r, nil
 }
 
 // heed waits for the caller's interrupts. A caller that goes away is one too.

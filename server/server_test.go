@@ -5,6 +5,7 @@ package server
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -143,6 +144,43 @@ func TestOtherVersions(t *testing.T) {
 			t.Errorf("started %q", h.started)
 		}
 	})
+}
+
+// Whoever has an answer finds a server that is not busy with the request any more, so that one of another
+// version replaces it. The pipe holds the server in the middle of its answer.
+func TestDoneBeforeTheAnswer(t *testing.T) {
+	for _, q := range []request{{Op: opList}, {Op: opReset, Name: "s"}, {Op: opEnd, Name: "s"}} {
+		t.Run(string(q.Op), func(t *testing.T) {
+			codec, err := newCodec()
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &Server{config: Config{Version: "one"}, codec: codec, log: silent(0), sessions: hermes.NewSessions(silent(0))}
+			s.alive = loadAlive(filepath.Join(t.TempDir(), "sessions"), codec, s.sessions, func() bool { return true })
+			theirs, ours := net.Pipe()
+			defer ours.Close() //nolint:errcheck // a pipe in memory
+			answered := make(chan error, 1)
+			go func() { answered <- s.answer(&conn{Conn: theirs, codec: codec}) }()
+			caller := &conn{Conn: ours, codec: codec}
+			q.Protocol, q.Version = protocol, "one"
+			if err := caller.send(kindRequest, q); err != nil {
+				t.Fatal(err)
+			}
+			if k, _, err := caller.receive(); k != kindAccepted || err != nil {
+				t.Fatalf("%q, %v", k, err)
+			}
+			if _, err := io.ReadFull(ours, make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+			if !s.replaced(request{Protocol: protocol, Version: "two"}) {
+				t.Error("it is not replaced")
+			}
+			go func() { _, _ = io.Copy(io.Discard, ours) }()
+			if err := <-answered; err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // A protocol that the server does not speak gets an error that names what to do, as long as there

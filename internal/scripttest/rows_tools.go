@@ -180,6 +180,9 @@ func hintRows() []row {
 		{name: "B015 tools were called and nothing was printed", code: "from hermes_tools import terminal\nterminal('ls')", want: want{
 			made: 1, output: new(""), hintHas: []string{"print"},
 		}},
+		{name: "a call was refused and nothing was printed", code: "from hermes_tools import write_file\nwrite_file('x.json', {'a': 1})", local: true, want: want{
+			refused: 1, output: new(""), hintHas: []string{"1 tool call was refused", "'content' must be a string, not an object"},
+		}},
 		{name: "P175 a helper without import", code: "print(json_parse('{}'))", want: want{
 			status: hermes.Failure, kind: hermes.KindScript, code: 1, hintHas: []string{"from hermes_tools import json_parse"},
 		}},
@@ -193,6 +196,15 @@ func hintRows() []row {
 		{name: "P175 a result as text", code: "from hermes_tools import terminal\nterminal('ls').splitlines()", want: want{
 			status: hermes.Failure, kind: hermes.KindScript, code: 1, made: 1, hintHas: []string{"dicts"},
 		}},
+		{name: "a loop over a result", code: "from hermes_tools import search_files\nfor m in search_files('x'):\n    print(m['path'])", local: true, want: want{
+			status: hermes.Failure, kind: hermes.KindScript, code: 1, made: 1, hintHas: []string{"line 2: what search_files returns is a dict"},
+		}},
+		{
+			name: "a key that no match has", local: true,
+			code: "from hermes_tools import search_files\nimport tempfile\nwith tempfile.TemporaryDirectory() as d:\n    open(d + '/x', 'w').write('needle')\n" +
+				"    for m in search_files('needle', path=d)['matches']:\n        print(m['line_number'])",
+			want: want{status: hermes.Failure, kind: hermes.KindScript, code: 1, made: 1, hintHas: []string{`line 6: what search_files has in ["matches"] has no "line_number"`, "line, content"}},
+		},
 		{name: "a slice of a result", code: "from hermes_tools import terminal\nprint(terminal('ls')[:10])", local: true, want: want{
 			status: hermes.Failure, kind: hermes.KindScript, code: 1, made: 1, hintHas: []string{"dicts"},
 		}},
