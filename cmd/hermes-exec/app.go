@@ -18,6 +18,7 @@ import (
 	"github.com/hermes-exec/hermes-exec/backend/all"
 	"github.com/hermes-exec/hermes-exec/config"
 	"github.com/hermes-exec/hermes-exec/internal/logfile"
+	"github.com/hermes-exec/hermes-exec/internal/near"
 	"github.com/hermes-exec/hermes-exec/internal/threads"
 )
 
@@ -82,6 +83,9 @@ func (a *app) command(args []string) error {
 	if err != nil && strings.HasPrefix(err.Error(), "No help topic for ") && asked >= 0 && asked+1 < len(args) {
 		return a.command(args[:asked+1]) // what follows was taken for a topic, and is a script
 	}
+	if err != nil && strings.HasPrefix(err.Error(), "No help topic for ") && len(args) > 1 {
+		return noCommand(c, args[1])
+	}
 	return err
 }
 
@@ -120,10 +124,17 @@ func (a *app) program() *cli.App {
 		Usage:     "run Python that a model wrote, with host tools as ordinary functions",
 		UsageText: "hermes-exec [run] [flags] FILE|- [-- ARGS...]\nhermes-exec COMMAND [flags]",
 		Description: strings.Join([]string{
-			"hermes-exec job.py                       run a script",
-			"hermes-exec < job.py                     the same, from stdin",
-			"hermes-exec --output json --timeout 60s job.py -- --fast",
-			"hermes-exec doctor                       what can be used here",
+			"Run a script, or what comes on stdin:",
+			"  hermes-exec job.py",
+			"  echo 'print(6 * 7)' | hermes-exec",
+			"With a limit of time and arguments of the script's own; the result as JSON:",
+			"  hermes-exec --output json --timeout 60s job.py -- --fast",
+			"In a container, and on another host:",
+			"  hermes-exec --backend docker job.py",
+			"  hermes-exec --backend ssh --host me@build1 job.py",
+			"What can be used here, and what a script can call:",
+			"  hermes-exec doctor",
+			"  hermes-exec tools list",
 		}, "\n"),
 		Commands: []*cli.Command{
 			a.runCommand(), a.replCommand(), a.sessionCommand(), a.doctorCommand(), a.stubsCommand(), a.schemaCommand(),
@@ -154,6 +165,9 @@ func (a *app) strict(c *cli.Command) {
 
 // load computes the settings from what has been parsed.
 func (a *app) load(c *cli.Context) (*config.Loaded, error) {
+	if err := misspelt(a.settings); err != nil {
+		return nil, err
+	}
 	loaded, err := config.Load(config.Input{
 		Flags:    a.settings,
 		Environ:  a.environ,
@@ -221,10 +235,13 @@ func logLevel(text string) (level slog.Level, err error) {
 		return slog.LevelInfo, nil
 	}
 	if err := level.UnmarshalText([]byte(text)); err != nil {
-		return 0, usagef("unknown log level %q: debug, info, warn or error", text)
+		return 0, usagef("unknown log level %q: %s", text, near.Or(text, logLevels(), "debug, info, warn or error"))
 	}
 	return level, nil
 }
+
+// logLevels are the names of levels.
+func logLevels() []string { return []string{"debug", "info", "warn", "error"} }
 
 // noArguments refuses arguments of a command that takes none.
 func noArguments(action func(context.Context, *cli.Context) error) cli.ActionFunc {

@@ -9,7 +9,7 @@ import (
 
 // checked is what --check finds, as JSON.
 type checked struct {
-	Status   hermes.Status    `json:"status"` // error: the script has a syntax error
+	Status   hermes.Status    `json:"status"` // success: there are none, and the exit status is 0
 	Findings []hermes.Finding `json:"findings"`
 }
 
@@ -23,17 +23,16 @@ func (a *app) check(ctx context.Context, o hermes.Options, s hermes.Script, cell
 	if err != nil {
 		return err
 	}
-	result := checked{Status: hermes.Success, Findings: append([]hermes.Finding{}, found...)}
-	for _, finding := range found {
-		if finding.Fatal {
+	if f != formatText {
+		result := checked{Status: hermes.Success, Findings: append([]hermes.Finding{}, found...)}
+		if len(found) > 0 {
 			result.Status = hermes.Failure
 		}
-		if f == formatText {
+		a.printLine(result)
+	} else {
+		for _, finding := range found {
 			write(a.out, fmt.Appendf(nil, "%s:%d: %s\n", name, finding.Line, finding.Message))
 		}
-	}
-	if f != formatText {
-		a.printLine(result)
 	}
 	if len(found) > 0 {
 		return statusError(1) // as linters do

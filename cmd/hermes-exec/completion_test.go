@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
@@ -23,7 +24,10 @@ func TestComplete(t *testing.T) {
 		{"--backend ", "docker local ssh"},
 		{"--backend d", "docker"},
 		{"--backend=d", "--backend=docker"},
-		{"--timeout ", ""}, // any
+		{"--timeout ", "NONE"},
+		{"--env=", "NONE"},
+		{"--cwd ", ""}, // a directory
+		{"--volume /", ""},
 		{"--timeout 3 --outp", "--output"},
 		{"--quiet --outp", "--output"},
 		{"run --output ", "text json ndjson"},
@@ -35,14 +39,41 @@ func TestComplete(t *testing.T) {
 		{"run ", ""},
 		{"session ", "list reset end"},
 		{"session e", "end"},
-		{"session end ", ""},
+		{"session end ", "work web"},
+		{"session reset we", "web"},
+		{"session end x", "NONE"},
+		{"session end work ", "NONE"},
+		{"--session ", "work web"},
+		{"run --session=wo", "--session=work"},
+		{"repl --session new", "NONE"},
+		{"completion ", "bash fish powershell zsh"},
+		{"completion f", "fish"},
+		{"completion fish ", "NONE"},
+		{"schema --format ", "openai anthropic mcp"},
+		{"schema --format=m", "--format=mcp"},
+		{"tools call ", "patch read_file search_files search terminal web_extract web_search write_file"},
+		{"tools call --timeout 3 te", "terminal"},
+		{"tools call terminal ", "NONE"},
+		{"--tools read_file,t", "read_file,terminal"},
+		{"--tools=read_file,r", "NONE"},
+		{"stubs --tools wri", "write_file"},
+		{"help do", "doctor"},
+		{"help x", "NONE"},
+		{"doctor --output ", "text json"},
+		{"config show --output ", "text json"},
+		{"prune --output n", "NONE"},
+		{"repl --output n", "ndjson"},
+		{"logs --level w", "warn"},
+		{"--backend x", "NONE"},
+		{"stubs ", "NONE"},
+		{"doctor --cwd ", ""},
 		{"session list --he", "--help"},
 		{"tools c", "call"},
 		{"-", "--backend"},
 	} {
 		var got []string
-		for _, c := range complete((&app{}).program(), strings.Split(tt.words, " ")) {
-			got = append(got, c.name)
+		for _, c := range complete((&app{}).program(), strings.Split(tt.words, " "), func() []string { return []string{"work", "web"} }) {
+			got = append(got, cmp.Or(c.name, "NONE"))
 		}
 		if tt.words == "-" && len(got) > 20 {
 			got = got[:1]
@@ -64,15 +95,16 @@ func TestCompletionInShells(t *testing.T) {
 	for shell, code := range map[string]string{
 		"bash": `source <(hermes-exec completion bash)
 			ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _hermes_exec; echo "${COMPREPLY[*]}"; }
-			ask hermes-exec se; ask hermes-exec run --output ''; ask hermes-exec --backend d; ask hermes-exec job.py --; complete -p hermes-exec`,
+			ask hermes-exec se; ask hermes-exec run --output ''; ask hermes-exec --backend d; ask hermes-exec job.py --; complete -p hermes-exec
+			ask hermes-exec completion x; ask hermes-exec schema --format = ''`, // as bash takes it apart
 		"zsh": `autoload -Uz compinit && compinit -D -u
 			source <(hermes-exec completion zsh)
 			_describe() { for line in "${found[@]}"; do print -rn -- "${line%%:*} "; done; print }
 			_files() { print files }
 			ask() { words=("$@"); CURRENT=$#; _hermes_exec }
-			ask hermes-exec se; ask hermes-exec run --output ''; ask hermes-exec --backend d; ask hermes-exec job.py --; ask hermes-exec run ''; print ${_comps[hermes-exec]}`,
+			ask hermes-exec se; ask hermes-exec run --output ''; ask hermes-exec --backend d; ask hermes-exec job.py --; ask hermes-exec run ''; ask hermes-exec completion x; print; ask hermes-exec schema --format ''`,
 		"fish": `hermes-exec completion fish | source
-			for line in "hermes-exec se" "hermes-exec run --output " "hermes-exec --backend d" "hermes-exec job.py --" "hermes-exec run "
+			for line in "hermes-exec se" "hermes-exec run --output " "hermes-exec --backend d" "hermes-exec job.py --" "hermes-exec run " "hermes-exec completion x" "hermes-exec schema --format "
 				echo (complete -C $line | string replace -r '\t.*' '')
 			end`,
 	} {
@@ -86,7 +118,7 @@ func TestCompletionInShells(t *testing.T) {
 			for i, line := range lines {
 				lines[i] = strings.TrimSpace(line)
 			}
-			if err != nil || len(lines) < 5 || lines[0] != "session" || lines[2] != "docker" {
+			if err != nil || len(lines) != 7 || lines[0] != "session" || lines[2] != "docker" {
 				t.Fatalf("%v:\n%s", err, out)
 			}
 			formats := strings.Fields(lines[1])
@@ -98,6 +130,13 @@ func TestCompletionInShells(t *testing.T) {
 			}
 			if last := map[string]string{"bash": "complete -o bashdefault -o default -F _hermes_exec hermes-exec", "zsh": "files", "fish": "job.py"}; lines[4] != last[shell] {
 				t.Errorf("files: %q", lines[4])
+			}
+			if lines[5] != "" {
+				t.Errorf("neither a word nor a file: %q", lines[5])
+			}
+			formats = strings.Fields(lines[6])
+			if slices.Sort(formats); !slices.Equal(formats, []string{"anthropic", "mcp", "openai"}) {
+				t.Errorf("formats of schema: %v", formats)
 			}
 		})
 	}

@@ -19,7 +19,7 @@ func (a *app) configCommand() *cli.Command {
 			Name:        "show",
 			Usage:       "print every setting; secrets are masked",
 			UsageText:   "hermes-exec config show [--origin] [flags]",
-			Description: "hermes-exec config show --origin --timeout 60",
+			Description: described("", "hermes-exec config show", "hermes-exec config show --origin --timeout 60"),
 			Flags: append(
 				a.settingFlags(),
 				&cli.BoolFlag{DisableDefaultText: true, Name: "origin", Usage: "tell where each value came from"},

@@ -36,7 +36,10 @@ type report struct {
 	Warnings   []string          `json:"warnings"`
 	Error      string            `json:"error,omitempty"`
 
-	status int
+	// Of the table alone.
+	status       int
+	failed       string // what the error is about
+	reason, next string // the error, and what to do about it
 }
 
 type pythonReport struct {
@@ -73,9 +76,11 @@ func (a *app) doctorCommand() *cli.Command {
 		Name:      "doctor",
 		Usage:     "tell what can be used here, by trying it",
 		UsageText: "hermes-exec doctor [flags]",
-		Description: "Every transport is tried with real calls from a script. The exit status is 0 if scripts can run,\n" +
-			"127 if there is no usable Python, 125 if something else is missing.\n\n" +
-			"hermes-exec doctor --mode strict --output json",
+		Description: described(
+			"Every transport is tried with real calls from a script. The exit status is 0 if scripts can run,\n"+
+				"127 if there is no usable Python, 125 if something else is missing.",
+			"hermes-exec doctor", "hermes-exec doctor --mode strict --output json", "hermes-exec doctor --backend docker",
+		),
 		Flags: append(
 			a.settingFlags(),
 			&cli.StringFlag{Name: "output", Usage: "print `FORMAT`: text or json (default text)"},
@@ -99,7 +104,7 @@ func (a *app) doctor(ctx context.Context, c *cli.Context) error {
 	if asJSON {
 		err = a.printIndented(r)
 	} else {
-		err = r.print(a.out)
+		err = r.print(a.out, a.lookOf(a.out.w))
 	}
 	if err == nil && r.status != 0 {
 		return statusError(r.status)
@@ -149,6 +154,10 @@ func (r *report) addTools(s config.Settings) {
 	r.Tools = []toolReport{}
 	for _, spec := range registry.Specs() {
 		r.Tools = append(r.Tools, toolReport{spec.Name, spec.Unconfigured})
+		if spec.Name == "web_extract" && s.Web.AllowPrivate {
+			r.Warnings = append(r.Warnings, "web.allow_private lets scripts reach this machine and its network by web_extract, "+
+				"and 169.254.169.254, where a cloud hands out the credentials of its machine")
+		}
 	}
 }
 
@@ -218,12 +227,36 @@ func (r *report) addRun(t trial, found string) {
 	}
 	if t.err != nil {
 		r.Error, r.status = t.err.Error(), t.result.ExitStatus()
+		r.failed, r.next = remedy(t)
+		r.reason = strings.TrimSuffix(r.Error, "; "+r.next)
 		return
 	}
 	name := string(t.result.Transport)
 	r.Transport = &name
 	r.Python = &pythonReport{t.facts.Python, t.facts.Version, found}
 	r.Directory, r.Temp = t.facts.Directory, t.facts.Temp
+}
+
+// remedy says what an error is about, and what to do: as it says itself, else what helps as a rule.
+func remedy(t trial) (about, next string) {
+	switch t.result.ErrorKind {
+	case hermes.KindPython:
+		about, next = "python", "install Python 3.8 or newer, or name one with --python"
+	case hermes.KindUsage:
+		about, next = "settings", "change the flag, or the setting: hermes-exec config show --origin tells where it comes from"
+	case hermes.KindTransport:
+		about, next = "transport", "leave --transport out: the first that works is taken"
+	case hermes.KindTimeout:
+		about, next = "timeout", "allow more time: --timeout 60"
+	case hermes.KindPolicy:
+		about, next = "error", "hermes-exec config show --origin tells which setting forbids it"
+	case hermes.KindBackend, hermes.KindOOM, hermes.KindScript, hermes.KindInterrupted, hermes.KindSignal:
+		about, next = "error", "try again; hermes-exec logs tells what was logged"
+	}
+	if advice, ok := errors.AsType[*backend.AdviceError](t.err); ok {
+		next = advice.Next
+	}
+	return about, next
 }
 
 // addTransport takes over what the trial of one transport showed. Asked is the setting.

@@ -10,11 +10,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	hermes "github.com/hermes-exec/hermes-exec"
+	"github.com/hermes-exec/hermes-exec/internal/near"
 )
 
 // Exit statuses of hermes-exec that no result has.
 const (
 	exitError       = 1 // of a tool that was called from the shell
+	exitUsage       = 2 // a mistake of the caller
 	exitTimeout     = 124
 	exitFailed      = 125 // hermes-exec itself
 	exitInterrupted = 130
@@ -49,11 +51,38 @@ func (a *app) onUsageError(c *cli.Context, err error, _ bool) error {
 		if file := "-" + name; slices.Contains(a.args, file) && isFile(file) {
 			return usagef("unknown flag %s: to run the file of that name, say ./%[1]s", file)
 		}
+		typed := a.typed(name)
+		switch meant := near.One(name, flagNames(c.Command)); {
+		case meant != "":
+			return usagef("unknown flag %s: did you mean --%s?", typed, meant)
+		case name == "c": // as Python has it
+			return usagef("unknown flag -c: give code on stdin, as in: echo 'print(1)' | hermes-exec")
+		case slices.Contains(outputs(c.Command), name):
+			return usagef("unknown flag %s: did you mean --output %s?", typed, name)
+		}
+		text = "unknown flag " + typed
 	}
-	text = strings.Replace(text, "flag provided but not defined: -", "unknown flag --", 1)
 	text = strings.Replace(text, "flag needs an argument: -", "a value is missing after --", 1)
 	text = strings.Replace(text, " for -", " for --", 1)
 	return usagef("%s: see %s --help", text, c.Command.HelpName)
+}
+
+// typed is a flag as it was given, with one dash or with two.
+func (a *app) typed(name string) string {
+	for _, arg := range a.args {
+		if flag, _, _ := strings.Cut(arg, "="); flag == "-"+name {
+			return flag
+		}
+	}
+	return "--" + name
+}
+
+// flagNames are the names of a command's flags, without their dashes.
+func flagNames(c *cli.Command) (names []string) {
+	for _, f := range c.Flags {
+		names = append(names, f.Names()[0])
+	}
+	return names
 }
 
 func isFile(name string) bool {

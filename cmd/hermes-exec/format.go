@@ -1,9 +1,12 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/hermes-exec/hermes-exec/internal/near"
 )
 
 // Formats of the output.
@@ -15,15 +18,33 @@ const (
 	formatNDJSON format = "ndjson"
 )
 
+// formats are those of commands that have events.
+func formats() []string { return append(withoutEvents(), string(formatNDJSON)) }
+
+// withoutEvents are those of all others.
+func withoutEvents() []string { return []string{string(formatText), string(formatJSON)} }
+
+// outputs are the formats that a command can print; none if it has no flag --output.
+func outputs(c *cli.Command) []string {
+	switch {
+	case !slices.Contains(flagNames(c), "output"):
+		return nil
+	case c.Name == "run" || c.Name == "repl":
+		return formats()
+	default:
+		return withoutEvents()
+	}
+}
+
 // parseFormat reads a format; "" is text.
 func parseFormat(text string) (format, error) {
-	switch f := format(text); f {
-	case "":
+	switch {
+	case text == "":
 		return formatText, nil
-	case formatText, formatJSON, formatNDJSON:
-		return f, nil
+	case slices.Contains(formats(), text):
+		return format(text), nil
 	default:
-		return "", usagef("--output: unknown format %q: text, json or ndjson", text)
+		return "", unknownFormat(text, formats())
 	}
 }
 
@@ -37,8 +58,15 @@ func (a *app) wantsJSON(c *cli.Context) (bool, error) {
 	case formatNDJSON:
 		return false, usagef("--output: %s has no events: text or json", c.Command.Name)
 	default:
-		return false, usagef("--output: unknown format %q: text or json", text)
+		return false, unknownFormat(text, withoutEvents())
 	}
+}
+
+// unknownFormat says which there are.
+func unknownFormat(text string, known []string) error {
+	last := len(known) - 1
+	all := strings.Join(known[:last], ", ") + " or " + known[last]
+	return usagef("--output: unknown format %q: %s", text, near.Or(text, known, all))
 }
 
 // wantedFormat is the format of a call whose flags may not have been parsed to the end: mistakes are

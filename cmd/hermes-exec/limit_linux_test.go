@@ -27,13 +27,13 @@ func TestProcessLimit(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			succeeded, refused := 0, 0
 			for _, limit := range []int{8, 10, 11, 12, 13, 14, 16, 20, 60} {
-				switch r, status := runLimited(t, kind, limit); {
+				switch r, status, stderr := runLimited(t, kind, limit); {
 				case status == 0 && r.Status == hermes.Success && r.Output == "1\n":
 					succeeded++
 				case status == 125 && r.ErrorKind == hermes.KindBackend && strings.Contains(r.Error, "ulimit -u"):
 					refused++
 				default:
-					t.Errorf("at most %d processes: status %d, %s %s: %s", limit, status, r.Status, r.ErrorKind, r.Error)
+					t.Errorf("at most %d processes: status %d, %s %s: %s\n%.2000s", limit, status, r.Status, r.ErrorKind, r.Error, stderr)
 				}
 			}
 			if succeeded == 0 || refused == 0 {
@@ -44,7 +44,7 @@ func TestProcessLimit(t *testing.T) {
 }
 
 // runLimited runs a script as a user with a limit on processes, and nobody else's.
-func runLimited(t *testing.T, kind string, limit int) (*hermes.Result, int) {
+func runLimited(t *testing.T, kind string, limit int) (r *hermes.Result, status int, said string) {
 	t.Helper()
 	home := filepath.Join(testenv.TempDir(t), "home")
 	uid := uint32(1<<20 + rand.IntN(1<<20)) // one whose processes nobody else counts, not even dead ones
@@ -83,9 +83,9 @@ func runLimited(t *testing.T, kind string, limit int) (*hermes.Result, int) {
 	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		t.Fatal(err)
 	}
-	r := &hermes.Result{}
+	r = &hermes.Result{}
 	if err := json.Unmarshal(stdout.Bytes(), r); err != nil {
 		t.Errorf("at most %d processes: %v: %q\n%.1000s", limit, err, stdout.String(), stderr.String())
 	}
-	return r, cmd.ProcessState.ExitCode()
+	return r, cmd.ProcessState.ExitCode(), stderr.String()
 }

@@ -14,7 +14,7 @@ func (a *app) logsCommand() *cli.Command {
 		Name:        "logs",
 		Usage:       "print what was logged",
 		UsageText:   "hermes-exec logs [--level LEVEL] [--follow]",
-		Description: "hermes-exec logs --level warn --follow",
+		Description: described("", "hermes-exec logs", "hermes-exec logs --level warn --follow"),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "level", Usage: "only records of `LEVEL` (debug, info, warn, error) and above"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "follow", Aliases: []string{"f"}, Usage: "go on with what is logged from now on"},

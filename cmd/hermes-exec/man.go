@@ -11,7 +11,7 @@ func (a *app) manCommand() *cli.Command {
 		Name:        "man",
 		Usage:       "print the manual page",
 		UsageText:   "hermes-exec man",
-		Description: "Examples:\n  hermes-exec man | man -l -\n  hermes-exec man > ~/.local/share/man/man1/hermes-exec.1",
+		Description: described("", "hermes-exec man | man -l -", "mkdir -p ~/.local/share/man/man1 && hermes-exec man > ~/.local/share/man/man1/hermes-exec.1"),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {
 				return usagef("man takes no arguments")
@@ -90,6 +90,8 @@ func manPage(program *cli.App) string {
 	}
 	p.macro("SH", "EXAMPLES")
 	p.example(program.Description)
+	p.macro("SH", "SEE ALSO")
+	p.text(manual)
 	return p.String()
 }
 

@@ -18,7 +18,7 @@ func (a *app) progress(quiet bool) func(text string) {
 	if quiet || !ok || !term.IsTerminal(int(f.Fd())) || a.environ["CI"] != "" && a.environ["CI"] != "false" {
 		return nil
 	}
-	p := &progress{w: f, dumb: a.environ["TERM"] == "dumb" || a.environ["TERM"] == "", width: func() int {
+	p := &progress{w: f, dumb: a.dumb(), width: func() int {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 			return width
 		}

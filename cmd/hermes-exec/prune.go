@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,11 +18,12 @@ func (a *app) pruneCommand() *cli.Command {
 		Name:      "prune",
 		Usage:     "remove what runs that were killed have left",
 		UsageText: "hermes-exec prune [--all] [--host H] [--output text|json]",
-		Description: strings.Join([]string{
-			"Removes scratch directories, containers, sockets and directories of session servers whose owner is dead",
-			"beyond doubt, and prints their names. What the living use, what cannot be told, and what the next call",
-			"of a session is to be told, stays. With --host it looks on that host, too.",
-		}, "\n"),
+		Description: described(
+			"Removes scratch directories, containers, sockets and directories of session servers whose owner is dead\n"+
+				"beyond doubt, and prints their names. What the living use, what cannot be told, and what the next call\n"+
+				"of a session is to be told, stays. With --host it looks on that host, too.",
+			"hermes-exec prune", "hermes-exec prune --all --output json", "hermes-exec prune --host me@build1",
+		),
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "all", DisableDefaultText: true, Usage: "remove too what does not say whose it is and was not touched for a day"},
 			&cli.GenericFlag{

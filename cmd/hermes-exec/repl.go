@@ -23,16 +23,13 @@ func (a *app) replCommand() *cli.Command {
 		Name:      "repl",
 		Usage:     "run cells as they are typed, or as they come from a pipe",
 		UsageText: "hermes-exec repl [flags]",
-		Description: strings.Join([]string{
-			"Without --session the state ends with the command. On a terminal an empty line ends a block,",
-			"Ctrl-C interrupts the cell (KeyboardInterrupt first, so that the state stays), Ctrl-D leaves. In a",
-			"pipe a block ends where the next statement begins, and the exit status is that of the last cell.",
-			"exit(3) leaves with that status in both; the state of a named session stays.",
-			"",
-			"Examples:",
-			"  hermes-exec repl",
-			"  hermes-exec repl --session work --output json < cells.py",
-		}, "\n"),
+		Description: described(
+			"Without --session the state ends with the command. On a terminal an empty line ends a block,\n"+
+				"Ctrl-C interrupts the cell (KeyboardInterrupt first, so that the state stays), Ctrl-D leaves. In a\n"+
+				"pipe a block ends where the next statement begins, and the exit status is that of the last cell.\n"+
+				"exit(3) leaves with that status in both; the state of a named session stays.",
+			"hermes-exec repl", "hermes-exec repl --session work --output json < job.py",
+		),
 		Flags: append(
 			append(a.settingFlags(), sessionFlags()...),
 			&cli.StringFlag{Name: "output", Usage: "print `FORMAT`: text, json or ndjson (default text)"},

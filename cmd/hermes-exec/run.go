@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +18,8 @@ import (
 	"golang.org/x/term"
 
 	hermes "github.com/hermes-exec/hermes-exec"
+	"github.com/hermes-exec/hermes-exec/config"
+	"github.com/hermes-exec/hermes-exec/internal/near"
 )
 
 // maxInput is the longest text that is taken from stdin, in bytes. Nobody writes one so long: it is
@@ -28,17 +31,19 @@ func (a *app) runCommand() *cli.Command {
 		Name:      "run",
 		Usage:     "run a script; the command itself may be left out",
 		UsageText: "hermes-exec [run] [flags] FILE|- [-- ARGS...]",
-		Description: strings.Join([]string{
-			"Flags stand before FILE, arguments of the script after --. Without FILE, or with -, the",
-			"script is read from stdin. The exit status is the script's own; 124 is a timeout, 130 an",
-			"interrupt, 125 a failure of hermes-exec, 126 a refusal by policy, 127 no usable Python,",
-			"2 a mistake on the command line.",
-			"",
-			"Examples:",
-			"  hermes-exec run job.py",
-			"  hermes-exec run --timeout 60 --tools read_file,terminal job.py -- --fast src",
-			"  hermes-exec run --output json --trace < job.py",
-		}, "\n"),
+		Description: described(
+			"Flags stand before FILE, arguments of the script after --. Without FILE, or with -, the\n"+
+				"script is read from stdin. The exit status is the script's own; 124 is a timeout, 130 an\n"+
+				"interrupt, 125 a failure of hermes-exec, 126 a refusal by policy, 127 no usable Python,\n"+
+				"2 a mistake on the command line.",
+			"hermes-exec run job.py",
+			"hermes-exec run --timeout 60 --tools read_file,terminal job.py -- --fast src",
+			"hermes-exec run --output json --trace < job.py",
+			"hermes-exec run --check job.py",
+			"hermes-exec run --artifacts out job.py",
+			"hermes-exec run --session work job.py",
+			"hermes-exec run --backend docker --image python:3.13-slim --mount-cwd job.py",
+		),
 		Flags: append(
 			append(a.settingFlags(), sessionFlags()...),
 			&cli.StringFlag{Name: "stdin", Usage: "give the script `FILE` as stdin, or with - that of this program (default empty)"},
@@ -47,6 +52,12 @@ func (a *app) runCommand() *cli.Command {
 			&cli.BoolFlag{Name: "trace", DisableDefaultText: true, Usage: "list the tool calls in the result"},
 			&cli.BoolFlag{Name: "check", DisableDefaultText: true, Usage: "look at the script and do not run it: its syntax, and how it uses the tools"},
 			&cli.StringFlag{Name: "artifacts", Usage: "bring the files that the script leaves in $HERMES_ARTIFACTS back into `DIR`"},
+			&cli.BoolFlag{
+				Name: "figures", Usage: "with --artifacts: have matplotlib save its figures there, as figure-1.png and so on", DisableDefaultText: true,
+				Action: func(_ *cli.Context, on bool) error {
+					return (&setting{"figures", &a.settings}).Set(strconv.FormatBool(on))
+				},
+			},
 			&cli.BoolFlag{Name: "quiet", DisableDefaultText: true, Usage: "print no warnings and hints, only errors"},
 		),
 		Action: a.run,
@@ -75,13 +86,15 @@ func (a *app) run(c *cli.Context) error {
 	s.Trace = a.isOn(c, "trace")
 	if dir := a.option(c, "artifacts"); dir != "" {
 		s.Artifacts = a.absolute(dir)
+	} else if c.Bool("figures") {
+		return usagef("--figures needs --artifacts DIR: that is where the figures come to")
 	}
 	if s.Spills, err = a.spillFiles(loaded.Settings.Home); err != nil {
 		return err
 	}
 	if a.isOn(c, "check") {
 		o := a.options(loaded, a.progress(a.isOn(c, "quiet")))
-		return a.check(c.Context, o, s.Script, session != "", format, cmp.Or(s.File, "script"))
+		return a.check(c.Context, o, s.Script, session != "", format, cmp.Or(s.File, s.Name, "script"))
 	}
 	out := a.newSink(format, a.isOn(c, "quiet"))
 	if session != "" {
@@ -110,7 +123,7 @@ func (a *app) spillFiles(home string) ([]string, error) {
 	for _, name := range a.spills {
 		path := a.absolute(name)
 		if err := isSpill(path, home); err != nil {
-			return nil, usagef("--spill: %q %v", name, err)
+			return nil, usagef("--spill: %q %v: name the stdout_spill_path of an earlier result", name, err)
 		}
 		paths = append(paths, name, path)
 	}
@@ -153,11 +166,21 @@ func (a *app) script(c *cli.Context) (*script, error) {
 	}
 	s := &script{Script: hermes.Script{Args: args}}
 	if file == "" && a.onTerminal() {
+		if a.greet() {
+			return nil, statusError(exitUsage)
+		}
 		return nil, usagef("no script: name a FILE, or give the script on stdin; see hermes-exec --help")
 	}
 	fromStdin := slices.Contains([]string{"", "-", "/dev/stdin", "/dev/fd/0"}, file)
 	if fromStdin {
 		s.Code, err = readAll(a.in)
+		switch {
+		case err != nil || !hermes.IsBlank(s.Code) || a.isOn(c, "check"): // which tells of it as of what else is wrong
+		case a.greet():
+			err = statusError(exitUsage)
+		default:
+			err = usagef(hermes.NoCode+" There is no script on stdin: name a FILE, or give it there%s; see hermes-exec --help", a.taken(c))
+		}
 	} else {
 		err = a.openScript(c, s, file)
 	}
@@ -165,6 +188,29 @@ func (a *app) script(c *cli.Context) (*script, error) {
 		return nil, err
 	}
 	return s, a.openStdin(s, a.option(c, "stdin"), fromStdin)
+}
+
+// taken tells of a flag that has got for its value what looks like the FILE that is missing.
+func (a *app) taken(c *cli.Context) string {
+	given := slices.Clone(a.settings)
+	for _, name := range c.LocalFlagNames() {
+		given = append(given, config.Flag{Name: name, Value: c.String(name)})
+	}
+	for _, f := range given {
+		if strings.HasSuffix(f.Value, ".py") {
+			return fmt.Sprintf(" (%s is the value of --%s)", f.Value, f.Name)
+		}
+	}
+	return ""
+}
+
+// readCode reads the script that a name stands for.
+func readCode(f *os.File, name string) ([]byte, error) {
+	code, err := readAll(f)
+	if err == nil && hermes.IsBlank(code) {
+		err = usagef(hermes.NoCode+" %s is empty: it has to hold Python", name)
+	}
+	return code, err
 }
 
 // splitArgs separates FILE from the script's arguments. Whatever else stands after FILE is refused:
@@ -175,12 +221,14 @@ func splitArgs(args []string, program *cli.App) (file string, rest []string, err
 	}
 	file, rest = args[0], args[1:]
 	switch {
+	case file == "": // a variable of a shell that is not set, and no wish to read stdin
+		return "", nil, usagef("FILE is empty: name one, or leave it out for a script on stdin")
 	case len(rest) == 0:
 		return file, nil, nil
 	case rest[0] == "--":
 		return file, rest[1:], nil
-	case program.Command(file) != nil:
-		return "", nil, usagef("the command %s comes first and its flags follow: hermes-exec %s [flags] …", file, file)
+	case file != "-" && isWord(file) && isMissing(file):
+		return "", nil, noCommand(program, file)
 	case strings.HasPrefix(rest[0], "-"):
 		return "", nil, usagef("unexpected %q after %s: flags stand before FILE, arguments of the script after --", rest[0], file)
 	default:
@@ -202,8 +250,11 @@ func (a *app) openScript(c *cli.Context, s *script, file string) error {
 	if err != nil {
 		return a.noScript(c, file, err)
 	}
+	if is.IsDir() {
+		return usagef("%s is a directory: name a FILE, as in %s", file, filepath.Join(file, "job.py"))
+	}
 	descriptor := strings.HasPrefix(file, "/dev/fd/") || strings.HasPrefix(file, "/proc/self/fd/")
-	if !descriptor && (is.Mode().IsRegular() || is.IsDir()) {
+	if !descriptor && is.Mode().IsRegular() {
 		s.File = file
 		return nil
 	}
@@ -219,7 +270,12 @@ func (a *app) openScript(c *cli.Context, s *script, file string) error {
 		return usagef("read the script: %v", err)
 	}
 	defer f.Close()
-	s.Code, err = readAll(f)
+	if a.isOn(c, "check") {
+		s.Name = file
+		s.Code, err = readAll(f)
+	} else {
+		s.Code, err = readCode(f, file)
+	}
 	return err
 }
 
@@ -240,15 +296,45 @@ func readAll(in io.Reader) ([]byte, error) {
 
 // noScript says why FILE cannot be run. A single word is more likely a command that does not exist.
 func (a *app) noScript(c *cli.Context, name string, err error) error {
-	if !errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(name, `./\`) {
+	switch {
+	case !errors.Is(err, fs.ErrNotExist):
 		return usagef("read the script: %v", err)
+	case isWord(name):
+		return noCommand(c.App, name)
+	case filepath.IsAbs(name):
+		return usagef("there is no file %s: name one that is there, or give the script on stdin", name)
+	default:
+		return usagef("there is no file %s in %s: name one that is there, or give the script on stdin", name, a.dir)
+	}
+}
+
+// isWord tells whether a name may be that of a command.
+func isWord(name string) bool { return !strings.ContainsAny(name, `./\`) }
+
+// isMissing tells whether there is no file of that name.
+func isMissing(name string) bool {
+	_, err := os.Stat(name)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// noCommand names the command that was meant, else all there are.
+func noCommand(program *cli.App, name string) error {
+	switch {
+	case program.Command(name) != nil:
+		return usagef("the command %s comes first and its flags follow: hermes-exec %s [flags] …", name, name)
+	case slices.Contains([]string{"mcp", "rpc", "serve"}, name):
+		return usagef("%s is not built yet: no version so far has faces that agents call; hermes-exec run and a library for Go are there", name)
 	}
 	commands := []string{}
-	for _, command := range c.App.VisibleCommands() {
+	for _, command := range program.VisibleCommands() {
 		commands = append(commands, command.Name)
 	}
 	slices.Sort(commands)
-	return usagef("%s is neither a file here nor a command; the commands are %s", name, strings.Join(commands, ", "))
+	what := name + " is neither a file here nor a command"
+	if meant := near.One(name, commands); meant != "" {
+		return usagef("%s: did you mean %s?", what, meant)
+	}
+	return usagef("%s; the commands are %s", what, strings.Join(commands, ", "))
 }
 
 // openStdin opens what --stdin names.

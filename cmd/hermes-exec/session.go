@@ -27,15 +27,15 @@ func (a *app) sessionCommand() *cli.Command {
 		Name:      "session",
 		Usage:     "list the sessions of run --session and repl --session, discard the state of one, or end it",
 		UsageText: "hermes-exec session list | reset NAME | end NAME | end --all",
-		Description: strings.Join([]string{
-			"hermes-exec run --session work load.py",
-			"hermes-exec session list",
-			"hermes-exec session end work",
-		}, "\n"),
+		Description: described(
+			"", "hermes-exec run --session work job.py", "hermes-exec session list",
+			"hermes-exec session reset work", "hermes-exec session end work", "hermes-exec session end --all",
+		),
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list the sessions", UsageText: "hermes-exec session list [--output text|json]",
-				Flags: []cli.Flag{output}, Action: noArguments(a.listSessions),
+				Description: described("", "hermes-exec session list --output json"),
+				Flags:       []cli.Flag{output}, Action: noArguments(a.listSessions),
 			},
 			{
 				Name: "reset", Usage: "discard the state of a session", UsageText: "hermes-exec session reset NAME",
@@ -120,7 +120,7 @@ func identity() string {
 	if v.Revision != "" {
 		text += " " + v.Revision
 	}
-	if exe, err := os.Executable(); err == nil && strings.Contains(v.Version, "devel") {
+	if exe, err := os.Executable(); err == nil && (strings.Contains(v.Version, "devel") || strings.HasSuffix(v.Version, "dirty")) {
 		if info, err := os.Stat(exe); err == nil {
 			text += fmt.Sprintf(" %d-%d", info.Size(), info.ModTime().UnixNano())
 		}
@@ -173,7 +173,7 @@ func (s *script) load() error {
 		return usagef("read the script: %v", err)
 	}
 	defer f.Close()
-	if s.Code, err = readAll(f); err != nil {
+	if s.Code, err = readCode(f, s.File); err != nil {
 		return err
 	}
 	s.Name, s.File = s.File, ""
@@ -277,7 +277,7 @@ func (a *app) printSessions(list []hermes.SessionInfo) error {
 func oneName(c *cli.Context) (string, error) {
 	switch {
 	case c.NArg() == 0:
-		return "", usagef("session %s: the NAME of a session is missing", c.Command.Name)
+		return "", usagef("session %s: the NAME of a session is missing; hermes-exec session list shows those that there are", c.Command.Name)
 	case c.NArg() > 1:
 		return "", usagef("unexpected argument %q: session %s takes one NAME", c.Args().Get(1), c.Command.Name)
 	}
@@ -320,7 +320,7 @@ func (a *app) onSession(c *cli.Context, do func(client *server.Client, name stri
 	case err != nil && !errors.Is(err, server.ErrNoServer):
 		return err
 	case !found:
-		a.complain("there is no session " + name)
+		a.complain("there is no session " + name + ": hermes-exec session list shows those that there are")
 		return statusError(exitError)
 	}
 	return nil

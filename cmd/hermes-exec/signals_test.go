@@ -150,8 +150,8 @@ func TestToolCallIsInterrupted(t *testing.T) {
 	p := start(t, "", "tools", "call", "terminal", `{"command": "touch ready; sleep 600"}`)
 	p.await("ready")
 	p.signal(syscall.SIGTERM)
-	if out := p.end(130); out != "" {
-		t.Errorf("stdout %q", out)
+	if out := p.end(130); out != "" || p.stderr.String() != "hermes-exec: terminal was interrupted\n" {
+		t.Errorf("stdout %q, stderr %q", out, p.stderr.String())
 	}
 }
 
@@ -353,7 +353,7 @@ func TestInterruptOfAStall(t *testing.T) {
 
 func TestReaderLeavesAfterTheTimeout(t *testing.T) {
 	mark := "MARK=" + rand.Text()
-	p := start(t, printing, "--output", "ndjson", "--timeout", "1", "--env", mark,
+	p := start(t, printing, "--output", "ndjson", "--timeout", "5", "--env", mark, // long enough for it to begin
 		"--config", writeConfig(t, "code_execution:\n  kill_grace: 0\n"), "script.py")
 	p.await("ready")
 	testenv.Eventually(t, "only the program itself is left", func() bool { return len(testenv.Processes(mark)) == 1 })

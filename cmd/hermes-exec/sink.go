@@ -109,7 +109,7 @@ func (s textSink) artifacts(r *hermes.Result) {
 		return
 	}
 	for _, f := range r.Artifacts {
-		s.app.complain(fmt.Sprintf("artifact: %s (%d bytes, %s)", f.Path, f.Bytes, f.MediaType))
+		s.app.complain("artifact: " + f.String())
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	hermes "github.com/hermes-exec/hermes-exec"
 	"github.com/hermes-exec/hermes-exec/config"
+	"github.com/hermes-exec/hermes-exec/internal/near"
 	"github.com/hermes-exec/hermes-exec/schema"
 	"github.com/hermes-exec/hermes-exec/stubgen"
 	"github.com/hermes-exec/hermes-exec/tool"
@@ -24,9 +25,11 @@ func (a *app) stubsCommand() *cli.Command {
 		Name:      "stubs",
 		Usage:     "print the hermes_tools.py that a script would get",
 		UsageText: "hermes-exec stubs [flags]",
-		Description: "For editors; runs have their own. Keep it out of the directories of scripts, where it would be\n" +
-			"imported in place of that.\n\n" +
-			"hermes-exec stubs --tools read_file,terminal > typings/hermes_tools.pyi",
+		Description: described(
+			"For editors; runs have their own. Keep it out of the directories of scripts, where it would be\n"+
+				"imported in place of that.",
+			"mkdir -p typings && hermes-exec stubs > typings/hermes_tools.pyi", "hermes-exec stubs --tools read_file,terminal",
+		),
 		Flags: a.settingFlags(),
 		Action: noArguments(func(_ context.Context, c *cli.Context) error {
 			_, registry, err := a.loadTools(c)
@@ -48,7 +51,7 @@ func (a *app) schemaCommand() *cli.Command {
 		Name:        "schema",
 		Usage:       "print the execute_code tool for a model",
 		UsageText:   "hermes-exec schema [--format openai|anthropic|mcp] [flags]",
-		Description: "hermes-exec schema --format anthropic --tools read_file,terminal",
+		Description: described("", "hermes-exec schema", "hermes-exec schema --format anthropic --tools read_file,terminal"),
 		Flags: append(
 			a.settingFlags(),
 			&cli.StringFlag{Name: "format", Usage: "print `FORMAT`: openai, anthropic or mcp (default openai)"},
@@ -60,7 +63,7 @@ func (a *app) schemaCommand() *cli.Command {
 func (a *app) schema(_ context.Context, c *cli.Context) error {
 	f := schema.Format(cmp.Or(c.String("format"), string(schema.OpenAI)))
 	if !slices.Contains(schema.Formats(), f) {
-		return usagef("--format: unknown format %q: openai, anthropic or mcp", f)
+		return usagef("--format: unknown format %q: %s", f, near.Or(string(f), formatNames(), "openai, anthropic or mcp"))
 	}
 	loaded, registry, err := a.loadTools(c)
 	if err != nil {
@@ -74,6 +77,14 @@ func (a *app) schema(_ context.Context, c *cli.Context) error {
 		return err
 	}
 	return a.printIndented(data)
+}
+
+// formatNames are the formats that schema knows.
+func formatNames() (names []string) {
+	for _, f := range schema.Formats() {
+		names = append(names, string(f))
+	}
+	return names
 }
 
 // printIndented prints JSON for people.
@@ -94,7 +105,7 @@ func (a *app) toolsCommand() *cli.Command {
 				Name:        "list",
 				Usage:       "print the tools that a script can call",
 				UsageText:   "hermes-exec tools list [flags]",
-				Description: "hermes-exec tools list --tools read_file,terminal",
+				Description: described("", "hermes-exec tools list", "hermes-exec tools list --tools read_file,terminal"),
 				Flags:       a.settingFlags(),
 				Action:      noArguments(a.listTools),
 			},
@@ -102,9 +113,12 @@ func (a *app) toolsCommand() *cli.Command {
 				Name:      "call",
 				Usage:     "call one tool as a script would",
 				UsageText: "hermes-exec tools call [flags] NAME JSON|-",
-				Description: "The result is printed as one line of JSON. A result with an error has exit status 1; a tool that\n" +
-					"does not exist and arguments that are no JSON object are mistakes on the command line, 2.\n\n" +
-					"hermes-exec tools call read_file '{\"path\": \"go.mod\", \"limit\": 1}'",
+				Description: described(
+					"The result is printed as one line of JSON. A result with an error has exit status 1; a tool that\n"+
+						"does not exist and arguments that are no JSON object are mistakes on the command line, 2.",
+					callExample,
+					`echo '{"path": "job.py", "limit": 1}' | hermes-exec tools call read_file -`,
+				),
 				Flags:  a.settingFlags(),
 				Action: a.callTool,
 			},
@@ -117,7 +131,11 @@ func (a *app) toolsCommand() *cli.Command {
 func subcommandNeeded(names string) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if c.Args().Present() {
-			return usagef("unknown command %q of %s: %s", c.Args().First(), c.Command.Name, names)
+			subs := []string{}
+			for _, sub := range c.Command.Subcommands {
+				subs = append(subs, sub.Name)
+			}
+			return usagef("unknown command %q of %s: %s", c.Args().First(), c.Command.Name, near.Or(c.Args().First(), subs, names))
 		}
 		return usagef("%s what? %s", c.Command.Name, names)
 	}
@@ -142,6 +160,37 @@ func (a *app) loadTools(c *cli.Context) (*config.Loaded, *tool.Registry, error) 
 // enabledTools are those that a script gets with these settings.
 func enabledTools(s config.Settings) (registry *tool.Registry, warnings []string, err error) {
 	return tool.NewRegistry(tool.Builtin(s.Web), s.Tools)
+}
+
+// misspelt refuses a name in --tools that is nearly that of a tool: whoever typed it wants that one, and
+// a script without it would run to no avail. Others may be tools of other programs, and are a warning.
+func misspelt(flags []config.Flag) error {
+	names := toolNames()
+	for _, f := range flags {
+		if f.Name != "tools" {
+			continue
+		}
+		for name := range strings.SplitSeq(f.Value, ",") {
+			name = strings.TrimSpace(name)
+			if meant := near.One(name, names); name != "" && meant != "" && !slices.Contains(names, name) {
+				return usagef("--tools: no tool is called %s: did you mean %s?", shorten(name), meant)
+			}
+		}
+	}
+	return nil
+}
+
+// toolNames are the names by which scripts may call the tools that there are.
+func toolNames() []string {
+	var names []string
+	for _, t := range tool.Seven() {
+		name := t.Spec().Name
+		names = append(names, name)
+		if alias := tool.Alias(name); alias != "" {
+			names = append(names, alias)
+		}
+	}
+	return names
 }
 
 func (a *app) listTools(_ context.Context, c *cli.Context) error {
@@ -180,22 +229,29 @@ func (a *app) callTool(c *cli.Context) error {
 		return err
 	}
 	if _, ok := registry.Lookup(name); !ok {
+		if meant := near.One(name, registry.Names()); meant != "" {
+			return usagef("there is no tool %s: did you mean %s?", shorten(name), meant)
+		}
 		return usagef("there is no tool %s: %s", shorten(name), cmp.Or(strings.Join(registry.Names(), ", "), "none is enabled"))
 	}
 	ctx, stop := a.interrupts(c.Context, nil)
 	defer stop()
 	return a.withEnv(ctx, a.options(loaded, a.progress(false)), func(ctx context.Context, env *hermes.Env) error {
 		result, err := env.Call(ctx, name, args)
-		if cause := context.Cause(ctx); cause != nil {
-			return cause
-		}
-		if err != nil {
+		switch {
+		case ctx.Err() != nil: // by a signal: there is no other bound on it
+			a.complain(name + " was interrupted")
+			return statusError(exitInterrupted)
+		case err != nil:
 			return errors.Join(a.printJSON(map[string]string{"error": err.Error()}), statusError(exitError))
 		}
 		write(a.out, append(result, '\n'))
 		return nil
 	})
 }
+
+// callExample shows how arguments are written.
+const callExample = `hermes-exec tools call terminal '{"command": "date"}'`
 
 // callArgs reads what stands behind the flags of tools call.
 func (a *app) callArgs(given []string) (name string, args []byte, err error) {
@@ -205,7 +261,7 @@ func (a *app) callArgs(given []string) (name string, args []byte, err error) {
 		}
 	}
 	if len(given) != 2 {
-		return "", nil, usagef("tools call takes the NAME of a tool and its arguments as JSON, or - to read them from stdin")
+		return "", nil, usagef("tools call takes the NAME of a tool and its arguments as JSON, or - to read them from stdin: %s", callExample)
 	}
 	name, args = given[0], []byte(given[1])
 	if given[1] == "-" {
@@ -216,9 +272,9 @@ func (a *app) callArgs(given []string) (name string, args []byte, err error) {
 	var object map[string]json.RawMessage
 	switch {
 	case !json.Valid(args):
-		return "", nil, usagef("the arguments of %s are not JSON: %s", name, shorten(string(args)))
+		return "", nil, usagef("the arguments of %s are not JSON: %s; as an example: %s", name, shorten(string(args)), callExample)
 	case json.Unmarshal(args, &object) != nil || object == nil:
-		return "", nil, usagef("the arguments of %s are no JSON object: %s", name, shorten(string(args)))
+		return "", nil, usagef("the arguments of %s are no JSON object: %s; as an example: %s", name, shorten(string(args)), callExample)
 	}
 	return name, args, nil
 }

@@ -10,6 +10,11 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// What make release links in: the version that it was given, and the commit.
+//
+//nolint:gochecknoglobals // the linker can set nothing else
+var version, revision string
+
 // versionInfo is what version --json prints.
 type versionInfo struct {
 	Version  string `json:"version"`
@@ -21,10 +26,11 @@ type versionInfo struct {
 
 func (a *app) versionCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "version",
-		Usage:     "print the version",
-		UsageText: "hermes-exec version [--json]",
-		Flags:     []cli.Flag{&cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "print a JSON object"}},
+		Name:        "version",
+		Usage:       "print the version",
+		UsageText:   "hermes-exec version [--json]",
+		Description: described("", "hermes-exec version --json"),
+		Flags:       []cli.Flag{&cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "print a JSON object"}},
 		Action: noArguments(func(_ context.Context, c *cli.Context) error {
 			v := readVersion()
 			if c.Bool("json") {
@@ -36,7 +42,8 @@ func (a *app) versionCommand() *cli.Command {
 	}
 }
 
-// readVersion asks the binary: the module's version and the commit that it was built from.
+// readVersion tells what the binary was built from: what the release has linked in, else the module's
+// version and the commit that Go has.
 func readVersion() versionInfo {
 	v := versionInfo{Version: "(devel)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -50,6 +57,9 @@ func readVersion() versionInfo {
 		if s.Key == "vcs.revision" {
 			v.Revision = s.Value
 		}
+	}
+	if version != "" {
+		v.Version, v.Revision = version, revision
 	}
 	return v
 }

@@ -1,9 +1,23 @@
 # bash completion of hermes-exec: source <(hermes-exec completion bash)
 _hermes_exec() {
-    local word
+    local word words=() given='' i
     COMPREPLY=()
+    for ((i = 1; i <= COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        if [[ $word == = || ${COMP_WORDS[i-1]} == = ]] && ((i > 1)); then  # bash takes --flag=value apart
+            words[${#words[@]}-1]+=$word
+            given=${words[${#words[@]}-1]%%=*}=
+        else
+            words+=("$word")
+            given=''
+        fi
+    done
     while IFS=$'\t' read -r word _; do
-        COMPREPLY+=("$word")
-    done < <("${COMP_WORDS[0]}" complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+        if [[ -n $word ]]; then
+            COMPREPLY+=("${word#"$given"}")
+        else
+            compopt +o default +o bashdefault 2>/dev/null  # no file either
+        fi
+    done < <("${COMP_WORDS[0]}" complete -- "${words[@]}" 2>/dev/null)
 }
 complete -o default -o bashdefault -F _hermes_exec hermes-exec

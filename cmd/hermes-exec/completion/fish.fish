@@ -6,5 +6,5 @@ end
 function __hermes_exec_files
     test -z "$(__hermes_exec)"
 end
-complete -c hermes-exec -f -a '(__hermes_exec)'
+complete -c hermes-exec -f -a '(__hermes_exec | string match -v \t)'
 complete -c hermes-exec -n __hermes_exec_files -F

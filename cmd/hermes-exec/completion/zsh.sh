@@ -1,14 +1,15 @@
 #compdef hermes-exec
 # zsh completion of hermes-exec: source <(hermes-exec completion zsh), or a file _hermes-exec on $fpath
 _hermes_exec() {
-    local line
+    local line none=
     local -a found
     for line in "${(@f)$("${words[1]}" complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+        [[ $line == $'\t' ]] && none=1 && continue  # no file either
         [[ -n $line ]] && found+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
     done
     if (( ${#found} )); then
         _describe hermes-exec found
-    else
+    elif [[ -z $none ]]; then
         _files
     fi
 }
