@@ -36,6 +36,8 @@ func groups() []group {
 		{"spool", true, spoolRows},
 		{"flood", true, floodRows},
 		{"search", false, searchRows},
+		{"search-large", false, searchLargeRows},
+		{"web", false, webRows},
 		{"session", false, sessionRows},
 		{"docker", false, dockerRows},
 		{"docker-calls", true, dockerCallRows},

@@ -26,24 +26,17 @@ func searchPatterns() []string {
 // The helper process is warm, as in every call of a run but the first.
 func searchRows(ctx context.Context, s setup) ([]row, error) {
 	root := filepath.Join(s.temp, "tree")
-	if err := growTree(root, 5000); err != nil {
+	if err := growTree(root, 5000, 100, 200); err != nil {
 		return nil, err
 	}
-	vars := map[string]string{"PATH": os.Getenv("PATH"), "HOME": s.temp}
-	b, err := all.Openers(all.Host{Env: vars, Dir: root})["local"](ctx, &url.URL{
-		Scheme: "local", Path: root, OmitHost: true, RawQuery: url.Values{"python": {s.python}}.Encode(),
-	})
+	env, end, err := s.searched(ctx, root)
 	if err != nil {
 		return nil, err
 	}
-	defer b.Close() //nolint:errcheck // the measurement is over
-	files := tool.NewFiles(b, vars)
-	defer files.Close() //nolint:errcheck // the measurement is over
-	env := &tool.Env{Backend: b, Dir: root, Environ: vars, Files: files}
-
+	defer end()
 	var rows []row
 	for _, pattern := range searchPatterns() {
-		r, err := searchRow(ctx, env, pattern)
+		r, err := rival{env: env, pattern: pattern, what: "5,000 files", blocks: 5, floor: walkTree}.row(ctx)
 		if err != nil {
 			return rows, fmt.Errorf("%s: %w", pattern, err)
 		}
@@ -52,12 +45,37 @@ func searchRows(ctx context.Context, s setup) ([]row, error) {
 	return rows, nil
 }
 
-func searchRow(ctx context.Context, env *tool.Env, pattern string) (row, error) {
-	re, err := regexp.Compile("(?m)" + pattern)
+// searched opens an environment here, for tools that act in root.
+func (s setup) searched(ctx context.Context, root string) (env *tool.Env, end func(), err error) {
+	vars := map[string]string{"PATH": os.Getenv("PATH"), "HOME": s.temp}
+	b, err := all.Openers(all.Host{Env: vars, Dir: root})["local"](ctx, &url.URL{
+		Scheme: "local", Path: root, OmitHost: true, RawQuery: url.Values{"python": {s.python}}.Encode(),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	files := tool.NewFiles(b, vars)
+	end = func() { // what fails here fails after the measurement
+		_ = files.Close()
+		_ = b.Close()
+	}
+	return &tool.Env{Backend: b, Dir: root, Environ: vars, Files: files}, end, nil
+}
+
+// rival is a search by the product and by its floor.
+type rival struct {
+	env           *tool.Env
+	pattern, what string
+	blocks        int
+	floor         func(root string, re *regexp.Regexp) (int, error)
+}
+
+func (v rival) row(ctx context.Context) (row, error) {
+	re, err := regexp.Compile("(?m)" + v.pattern)
 	if err != nil {
 		return row{}, err
 	}
-	want, err := walkTree(env.Dir, re) // also brings the tree into memory
+	want, err := v.floor(v.env.Dir, re) // also brings the tree into memory
 	if err != nil {
 		return row{}, err
 	}
@@ -67,16 +85,16 @@ func searchRow(ctx context.Context, env *tool.Env, pattern string) (row, error) 
 		}
 		return nil
 	}
-	product := timedSearch(func() (int, error) { return searchTree(ctx, env, pattern) }, check)
-	floor := timedSearch(func() (int, error) { return walkTree(env.Dir, re) }, check)
+	product := timedSearch(func() (int, error) { return searchTree(ctx, v.env, v.pattern) }, check)
+	floor := timedSearch(func() (int, error) { return v.floor(v.env.Dir, re) }, check)
 	if _, err := product(); err != nil {
 		return row{}, err
 	}
-	p, f, err := interleave(5, product, floor)
+	p, f, err := interleave(v.blocks, product, floor)
 	if err != nil {
 		return row{}, err
 	}
-	name := fmt.Sprintf("search_files %s, 5,000 files, %d lines", pattern, want)
+	name := fmt.Sprintf("search_files %s, %s, %d lines", v.pattern, v.what, want)
 	return newRow(name, "ms", ms(p), ms(f), ratioAtMost(2.5)), nil
 }
 
@@ -118,8 +136,9 @@ func words() []string {
 		"context deadline Deadline Config Server Handler close open read write buffer conn listen value key")
 }
 
-// growTree makes a tree of source-like files of 8 KB on average, the same every time.
-func growTree(root string, files int) error {
+// growTree makes a tree of source-like files of at least so many lines and up to so many more, of 40
+// bytes each, the same every time.
+func growTree(root string, files, lines, more int) error {
 	seed, vocabulary := uint32(1), words()
 	next := func(n int) int {
 		seed = seed*1664525 + 1013904223
@@ -131,7 +150,7 @@ func growTree(root string, files int) error {
 			return err
 		}
 		var text strings.Builder
-		for range 100 + next(200) {
+		for range lines + next(more) {
 			switch next(500) {
 			case 0:
 				text.WriteString("// TODO: look at this again")

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,6 +33,45 @@ func walkTree(root string, re *regexp.Regexp) (int, error) {
 		}
 		return nil
 	})
+	return total, err
+}
+
+// scanTree does the same with files that are too large to be read whole: in pieces of whole lines, of
+// which it looks at those that match. It counts lines, for their numbers.
+func scanTree(root string, re *regexp.Regexp) (int, error) {
+	total, lines := 0, 0
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		buf, have := make([]byte, 1<<20), 0
+		for err == nil {
+			if have == len(buf) {
+				return errors.New("a line is too long for the floor")
+			}
+			var n int
+			n, err = f.Read(buf[have:])
+			have += n
+			cut := bytes.LastIndexByte(buf[:have], '\n') + 1
+			if re.Match(buf[:cut]) {
+				total += countLines(buf[:cut], re)
+			}
+			lines += bytes.Count(buf[:cut], []byte("\n"))
+			have = copy(buf, buf[cut:have])
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	})
+	if lines == 0 && err == nil {
+		err = errors.New("there are no lines")
+	}
 	return total, err
 }
 
