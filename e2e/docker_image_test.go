@@ -39,7 +39,7 @@ func TestDockerImages(t *testing.T) {
 		c := newCaller(t, e)
 		write(t, filepath.Join(c.env["HERMES_HOME"], "config.yaml"), "terminal: {backend: docker, docker_image: '"+e.Image+"'}\n")
 		c.run(t, "print('there')", "-").prints(t, "there\n")
-		c.script(t, "print(1)", "--image", "127.0.0.1:1/other").complains(t, 125, "image 127.0.0.1:1/other is not at ")
+		c.script(t, "print(1)", "--image", "127.0.0.1:1/other").complains(t, 125, "image 127.0.0.1:1/other: it is not at ")
 	})
 	t.Run("an interpreter by its path", func(t *testing.T) {
 		t.Parallel()
@@ -186,7 +186,7 @@ func TestDockerPull(t *testing.T) {
 		t.Parallel()
 		r := newRegistry(t)
 		newCaller(t, e).script(t, "print(1)", "--image", r.name("nothing")).
-			complains(t, 125, "image "+r.name("nothing")+" is not at "+e.Endpoint+" and could not be pulled:", "manifest unknown", "--image")
+			complains(t, 125, "image "+r.name("nothing")+": it is not at "+e.Endpoint+" and could not be pulled:", "manifest unknown", "--image")
 	})
 	t.Run("it takes too long", func(t *testing.T) {
 		t.Parallel()

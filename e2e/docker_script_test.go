@@ -9,6 +9,7 @@ import (
 	hermes "github.com/hermes-exec/hermes-exec"
 	"github.com/hermes-exec/hermes-exec/backend/all"
 	"github.com/hermes-exec/hermes-exec/internal/scripttest"
+	"github.com/hermes-exec/hermes-exec/internal/testenv"
 )
 
 // TestDockerScripts runs the table of scripts in containers, whose results are those of this machine.
@@ -19,6 +20,27 @@ func TestDockerScripts(t *testing.T) {
 // TestDockerCells runs the table of sessions in containers, whose results are those of this machine.
 func TestDockerCells(t *testing.T) {
 	scripttest.Everywhere(t, scripttest.TestCells, dockerPlaces(t)...)
+}
+
+// inEach calls test with an environment at each place, beside each other. Set changes what it is opened with;
+// nil: nothing.
+func inEach(t *testing.T, places []scripttest.Place, set func(*hermes.Options), test func(t *testing.T, env *hermes.Env)) {
+	t.Helper()
+	for _, p := range places {
+		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel()
+			o := p.Options(t)
+			if set != nil {
+				set(&o)
+			}
+			env, err := hermes.Open(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			testenv.CloseAfter(t, env)
+			test(t, env)
+		})
+	}
 }
 
 // dockerPlaces are this machine, whose results are those to come to, and containers.

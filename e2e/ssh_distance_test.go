@@ -85,10 +85,14 @@ func TestSSHOmittedOutputStaysThere(t *testing.T) {
 // The directory that is made before the agent starts goes with whatever starts in its place.
 func TestSSHNoSocketDirectoryStays(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]string{"says nothing": "exit 3", "says what it does not know": "echo 'Unknown option: -I' >&2; exit 2", "succeeds": "exit 0"} {
+	for name, end := range map[string]string{
+		"says nothing": "exit 3", "says what it does not know": "echo 'Unknown option: -I' >&2; exit 2", "succeeds": "exit 0",
+		"ends when there is a socket": "while test ! -S $last/s.sock; do sleep .01; done; exit 3",
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := newVisitor(t)
+			v.distant(t, far/10) // so that a socket is asked for in it
 			python := filepath.Join(v.There, "odd")
 			write(t, python, "#!/bin/sh\nfor last; do :; done\ntest -d $last && echo $last >"+v.There+"/directory\n"+end+"\n")
 			if err := os.Chmod(python, 0o755); err != nil {
