@@ -20,7 +20,7 @@ func (searchTool) Spec() Spec {
 			{Name: "pattern", Type: String, Required: true, Doc: "A Python regular expression; for target=\"files\" a glob, or a part of the name."},
 			{Name: "target", Type: String, Default: "content", Nullable: true, Enum: []string{"content", "files"}, Doc: "Search in files, or for files."},
 			{Name: "path", Type: String, Default: ".", Nullable: true, NonEmpty: true, NoNUL: true, Doc: "The directory, or the one file, to search."},
-			{Name: "file_glob", Type: String, Nullable: true, Doc: "Search only files that match this glob, such as *.py or src/**/*.{ts,tsx}."},
+			{Name: "file_glob", Type: String, Nullable: true, Doc: "Search only files that match this glob, such as *.py, src/**/*.{ts,tsx} or *.py,!*_test.py."},
 			{Name: "limit", Type: Integer, Default: 50, Nullable: true, Min: atLeast(0), Doc: "The most matches to return."},
 			{Name: "offset", Type: Integer, Default: 0, Nullable: true, Min: atLeast(0), Doc: "The number of matches to skip: next_offset of a truncated result goes on behind it."},
 			{Name: "output_mode", Type: String, Default: "content", Nullable: true, Enum: []string{"content", "files_only", "count"}, Doc: "content: the matching lines; files_only: the files that have some; count: how many each has."},

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Callable, List, Optional, Pattern, Sequence, Tuple
 
 _TOKEN = re.compile(r"(?:^|(?<=/))\*\*/|/\*\*$|\*+|\?|\[[!^]?\]?[^\]/]*\]|\\.|.", re.S)
+_PART = re.compile(r"\\.|\[[!^]?\]?[^\]/]*\]|.", re.S)
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
@@ -55,6 +56,40 @@ def expand(glob: str) -> List[str]:
         head, tail = one[: braces.start()], one[braces.end() :]
         todo.extend(head + choice + tail for choice in braces.group(1).split(","))
     return done
+
+
+def choice(globs: str) -> Callable[[str, str], object]:
+    """Return a matcher of several globs: a comma outside of braces and brackets stands between two, and one
+    after a `!` takes away from what the others find, or from all, with what lies below a directory that it
+    matches. Raises ValueError as matcher does."""
+    parts = _parts(globs)
+    wanted = [matcher(part) for part in parts if not part.startswith("!")]
+    but = [matcher(part[1:].lstrip()) for part in parts if part.startswith("!")]
+    if not but:
+        return wanted[0] if len(wanted) == 1 else lambda path, name: any(one(path, name) for one in wanted)
+
+    def match(path: str, name: str) -> object:
+        if wanted and not any(one(path, name) for one in wanted):
+            return False
+        while path:
+            if any(one(path, name) for one in but):
+                return False
+            path = path.rpartition("/")[0]
+            name = path.rpartition("/")[2]
+        return True
+
+    return match
+
+
+def _parts(globs: str) -> List[str]:
+    parts, depth, start = [], 0, 0  # type: List[str], int, int
+    for token in _PART.finditer(globs):
+        depth += (token.group() == "{") - (token.group() == "}")
+        if token.group() == "," and depth <= 0:
+            parts.append(globs[start : token.start()])
+            start = token.end()
+    parts.append(globs[start:])
+    return [part.strip() for part in parts if part.strip()] or [globs] if len(parts) > 1 else parts
 
 
 def matcher(glob: str) -> Callable[[str, str], object]:

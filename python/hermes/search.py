@@ -138,7 +138,7 @@ def _find(request: Row, rows: Rows, missed: Missed) -> None:
     if not pattern:
         raise ValueError("the pattern is empty")
     plain = not any(char in pattern for char in "*?[{/")
-    wanted = globs.matcher("*%s*" % pattern if plain else pattern)
+    wanted = globs.matcher("*%s*" % pattern) if plain else globs.choice(pattern)
     for file in _files(request, missed):
         if wanted(file.below, file.name) and rows.wanted():
             rows.keep({"path": file.shown})
@@ -253,7 +253,7 @@ def _files(request: Row, missed: Missed) -> Iterator[File]:
     root, name = request["path"], request["name"]
     mode = os.stat(root).st_mode
     glob = request.get("file_glob")
-    wanted = globs.matcher(glob) if glob else None
+    wanted = globs.choice(glob) if glob else None
     if stat.S_ISREG(mode):
         base = os.path.basename(root)
         if wanted is None or wanted(base, base):

@@ -61,5 +61,30 @@ class IgnoreTest(test_files.Tree):
             ).stdout.decode()
             self.assertEqual(self.found("*", target="files", limit=1000), sorted(listed.split("\n")[:-1], key=lambda p: p.split("/")), rules)
 
+    def test_several(self):
+        names = ["a,b.txt", "a.go", "a.py", "a_test.py", "lib/node_modules/x/i.py", "lib/c.py"]
+        for name in names:
+            self.put(name, "x")
+        cases = [
+            ("*.py,*.go", ["a.go", "a.py", "a_test.py", "lib/c.py", "lib/node_modules/x/i.py"]),
+            (" *.txt , lib/*.py ,", ["a,b.txt", "lib/c.py"]),
+            ("*.py,!*_test.py", ["a.py", "lib/c.py", "lib/node_modules/x/i.py"]),
+            ("!*_test.py,*.py,!node_modules", ["a.py", "lib/c.py"]),
+            ("*.py,!lib/node_modules", ["a.py", "a_test.py", "lib/c.py"]),
+            ("!lib,!*.py", ["a,b.txt", "a.go"]),
+            ("!{lib,*.py}", ["a,b.txt", "a.go"]),
+            ("a[,]*", ["a,b.txt"]),
+            ("a\\,*", ["a,b.txt"]),
+            ("{a,b}.py,*.{go,txt}", ["a,b.txt", "a.go", "a.py"]),
+            (",", []),
+            ("!*", []),
+        ]
+        for glob, want in cases:
+            with self.subTest(glob=glob):
+                self.assertEqual(self.found("x", file_glob=glob, output_mode="files_only"), want)
+        self.assertEqual(self.found("*.go,*.txt", target="files"), ["a,b.txt", "a.go"])
+        self.assertEqual(self.found("a,b", target="files"), ["a,b.txt"], "without a wildcard it is a part of a name")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -71,7 +71,7 @@ def search_files(
     pattern: A Python regular expression; for target="files" a glob, or a part of the name.
     target: Search in files, or for files. One of: content, files.
     path: The directory, or the one file, to search.
-    file_glob: Search only files that match this glob, such as *.py or src/**/*.{ts,tsx}.
+    file_glob: Search only files that match this glob, such as *.py, src/**/*.{ts,tsx} or *.py,!*_test.py.
     limit: The most matches to return.
     offset: The number of matches to skip: next_offset of a truncated result goes on behind it.
     output_mode: content: the matching lines; files_only: the files that have some; count: how many each has. One of: content, files_only, count.
