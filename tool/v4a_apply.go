@@ -10,10 +10,12 @@ import (
 	"time"
 )
 
-// opRearrange moves and removes files, all or none; opVacant finds out whether a new one can be made.
+// opRearrange moves and removes files, all or none; opVacant finds out whether a new one can be made,
+// opRemovable whether one can go.
 const (
 	opRearrange = "rearrange"
 	opVacant    = "vacant"
+	opRemovable = "removable"
 )
 
 // undoWait bounds how long a patch that failed takes to put back what it has changed.
@@ -79,8 +81,11 @@ func (e *edits) add(ctx context.Context, s section) (err error) {
 		return err
 	}
 	d.request.Op = "prepare"
-	if s.kind == v4aAdd {
+	switch s.kind {
+	case v4aAdd:
 		d.request.Op = opVacant
+	case v4aDelete:
+		d.request.Op = opRemovable
 	}
 	if d.file, err = e.env.Files.look(ctx, d.request); err != nil {
 		return err

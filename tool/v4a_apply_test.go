@@ -3,6 +3,7 @@
 package tool
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -114,6 +115,21 @@ func testV4A(t *testing.T, w *world) {
 		target, err := os.Readlink(w.dir + "/link")
 		if got := files(t); err != nil || target != "a" || got["a"] != "1\ntwo\n" || slices.Contains(keysOf(got), "dropped") {
 			t.Errorf("%q, %v: %q", target, err, got)
+		}
+	})
+	t.Run("a symlink that leads nowhere goes", func(t *testing.T) {
+		fresh(t)
+		for _, diff := range []bool{false, true} {
+			if err := os.Symlink("nowhere", filepath.Join(w.dir, "dangling")); err != nil {
+				t.Fatal(err)
+			}
+			a := args("*** Delete File: dangling", "*** Update File: a", "-one", "+1")
+			a["diff"] = diff
+			w.ok("patch", a)
+			if _, err := os.Lstat(filepath.Join(w.dir, "dangling")); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("diff %v: %v", diff, err)
+			}
+			w.put("a", "one\ntwo\n")
 		}
 	})
 	t.Run("a symlink that is moved leads to the same file", func(t *testing.T) {

@@ -58,6 +58,8 @@ def handle(request: Row) -> Row:
             return prepare(request)
         if op == "write":
             return write(request)
+        if op == "removable":
+            return removable(request)
         if op == "vacant":
             return vacant(request)
         if op == "rearrange":
@@ -267,6 +269,15 @@ def prepare(request: Row) -> Row:
         return {"path": target, "mode": 0o666 & ~_umask()}
     _writable(target, name)
     return {"path": target, "mode": 0}
+
+
+def removable(request: Row) -> Row:
+    """Check that a file can be removed. A symlink that leads nowhere can be as well."""
+    path = request["path"]
+    if not os.path.islink(path) or os.path.exists(path):
+        return prepare(request)
+    _writable(os.path.dirname(path), clip(request["name"]))
+    return {"path": path, "mode": 0}
 
 
 def write(request: Row) -> Row:
