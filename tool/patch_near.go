@@ -2,9 +2,12 @@ package tool
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/aymanbagabas/go-udiff"
+	"golang.org/x/text/unicode/norm"
 )
 
 const (
@@ -28,7 +31,8 @@ func nearest(text string, from int, wanted string) string {
 		return ""
 	}
 	have := lines[at:min(at+len(part), len(lines))]
-	diff := udiff.Unified("wanted", "the file", ended(part), ended(have))
+	asked, there := visible(ended(part), ended(have))
+	diff := udiff.Unified("wanted", "the file", asked, there)
 	if diff == "" { // they differ in their line ends alone
 		return ""
 	}
@@ -47,6 +51,39 @@ func ended(lines []string) string {
 	for _, line := range lines {
 		text, _ := cutEnd(line)
 		b.WriteString(text + "\n")
+	}
+	return b.String()
+}
+
+// visible writes characters that cannot be seen as Python does, and all beyond ASCII where the texts would look
+// the same without: an é may be one character or two.
+func visible(a, b string) (string, string) {
+	is := unseen
+	if looks := func(s string) string { return norm.NFKC.String(strings.Map(onlySeen, s)) }; looks(a) == looks(b) {
+		is = func(r rune) bool { return r > unicode.MaxASCII || unseen(r) }
+	}
+	return escaped(a, is), escaped(b, is)
+}
+
+// unseen tells whether a character shows nothing, or what a space or nothing shows.
+func unseen(r rune) bool { return r != ' ' && r != '\t' && r != '\n' && !unicode.IsPrint(r) }
+
+func onlySeen(r rune) rune {
+	if unseen(r) {
+		return -1
+	}
+	return r
+}
+
+func escaped(s string, is func(rune) bool) string {
+	var b strings.Builder
+	for _, r := range s {
+		if is(r) {
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			b.WriteRune(r)
+		}
 	}
 	return b.String()
 }

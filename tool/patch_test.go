@@ -75,6 +75,18 @@ func testPatch(t *testing.T, w *world) {
 		w.put("a", "a\r\nb\r\n")
 		w.fails("patch", patch("a", "a\nb", "c", all), "without it, it is found on line 1, white space at line ends not counted")
 	})
+	t.Run("characters that nobody sees are shown", func(t *testing.T) {
+		const said = "u: old_string was not found; the nearest is line 1 (- what was asked for, + the file):\n"
+		for _, c := range [][3]string{
+			{"return\u200b 1\n", "return 1", "-return 1\n+return\\u200b 1"},
+			{"x =\ufeff 1 + y\n", "x = 1 + z", "-x = 1 + z\n+x =\\ufeff 1 + y"},
+			{"name = 'caf\u00e9'\n", "name = 'cafe\u0301'", `-name = 'cafe\u0301'` + "\n" + `+name = 'caf\u00e9'`},
+			{"name = 'café', 1\n", "name = 'café', 2", "-name = 'café', 2\n+name = 'café', 1"},
+		} {
+			w.put("u", c[0])
+			w.fails("patch", patch("u", c[1], "c"), said+c[2])
+		}
+	})
 	t.Run("what stays", func(t *testing.T) {
 		w.put("a", "\ufeffone\r\ntwo\r\n")
 		if err := errors.Join(os.Chmod(w.dir+"/a", 0o710), os.Symlink("a", w.dir+"/link")); err != nil {
