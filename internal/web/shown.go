@@ -21,12 +21,13 @@ type shower struct {
 func asShown(doc *html.Node) {
 	s := &shower{doc: doc, formulas: map[*html.Node]bool{}}
 	// Hints where a line may end and where not are no part of a word that is looked for.
-	hints := strings.NewReplacer("\u00ad", "", "\u00a0", " ")
+	const hints = "\u00ad\u200b\u2060\ufeff\u00a0"
+	plain := strings.NewReplacer("\u00a0", " ", "\u00ad", "", "\u200b", "", "\u2060", "", "\ufeff", "")
 	walk(doc, func(n *html.Node) bool {
 		switch n.Type {
 		case html.TextNode:
-			if strings.Contains(n.Data, "\u00ad") || strings.Contains(n.Data, "\u00a0") {
-				n.Data = hints.Replace(n.Data)
+			if strings.ContainsAny(n.Data, hints) {
+				n.Data = plain.Replace(n.Data)
 			}
 		case html.ElementNode:
 			return s.element(n)
@@ -63,6 +64,8 @@ func (s *shower) element(n *html.Node) bool {
 	case atom.Video, atom.Audio:
 		recording(n)
 		return false
+	case atom.Area:
+		area(n)
 	case atom.A:
 		unnamed(n)
 	}
@@ -143,6 +146,17 @@ func recording(n *html.Node) {
 	link.AppendChild(textNode(strings.Join(strings.Fields(name), " ")))
 	n.Parent.InsertBefore(link, n)
 	n.Parent.InsertBefore(textNode(" "), n)
+}
+
+// area makes a link of a part of an image that leads somewhere.
+func area(n *html.Node) {
+	name := strings.Join(strings.Fields(cmp.Or(attr(n, "alt"), attr(n, "title"), attr(n, "aria-label"))), " ")
+	if href := attr(n, "href"); href != "" && name != "" {
+		rename(n, atom.A)
+		n.Attr = []html.Attribute{{Key: "href", Val: href}}
+		n.AppendChild(textNode(name))
+		n.Parent.InsertBefore(textNode(" "), n)
+	}
 }
 
 // unnamed gives a link that shows nothing but a drawing the name that it has for those who do not see it. A

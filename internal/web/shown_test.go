@@ -24,7 +24,7 @@ func TestShown(t *testing.T) {
 		"MathML":           {"<p><math><msup><mi>x</mi><mn>2</mn></msup><mo>=</mo><mfrac><mrow><mi>a</mi><mo>+</mo><mn>1</mn></mrow><mn>20</mn></mfrac><msqrt><mi>y</mi></msqrt></math>", "x^2=(a+1)/20sqrt(y)"},
 		"a matrix":         {"<p><math><mtable><mtr><mtd>1</mtd><mtd>2</mtd></mtr><mtr><mtd>3</mtd><mtd>4</mtd></mtr></mtable></math>", "1, 2; 3, 4;"},
 		"quotation":        {"<p>He said <q>yes</q>.", "He said “yes”."},
-		"hints":            {"<p>Donau&shy;dampf 2&nbsp;kg&nbsp;&nbsp;x", "Donaudampf 2 kg x"},
+		"hints":            {"<p>Donau&shy;dampf 2&nbsp;kg&nbsp;&nbsp;x, a&#8203;b&#8288;c&#65279;", "Donaudampf 2 kg x, abc"},
 		"legend":           {"<fieldset><legend>Name</legend>text</fieldset>", "Name\n\ntext"},
 		"details":          {"<details><summary>More</summary>text</details>", "More\n\ntext"},
 		"centred":          {"<center>a</center><center>b</center>", "a\n\nb"},
@@ -39,7 +39,8 @@ func TestShown(t *testing.T) {
 		"heading words":    {"<p>a <span role=heading>b</span> c</p><x-h role=heading aria-level=4>d</x-h>", "a b c\n\n#### d"},
 		"signs of headings": {
 			"<div><h2>Install</h2><a class=anchor aria-label='Permalink: Install' href='#install'><svg></svg></a></div>" +
-				"<h2>Use<a class=headerlink href='page#use' title='Permalink to this heading'></a></h2>", "## Install\n\n## Use",
+				"<h2>Use<a class=headerlink href='page#use' title='Permalink to this heading'></a></h2>" +
+				"<h3>Go<a class=hash-link aria-label='Direct link to Go' href='#go' title='Direct link to Go'>&#8203;</a></h3>", "## Install\n\n## Use\n\n### Go",
 		},
 		"drawings of names": {"<p><a href=/g aria-label=GitHub><svg><title>Git</title><path/></svg></a> <a href=/h title=Home><span hidden>x</span></a>", "[GitHub](https://site.example/g) [Home](https://site.example/h \"Home\")"},
 		"not a formula":     {"<p>Where <math alttext=x></math></p><p aria-hidden=true>a paragraph</p><div><math alttext=y></math><p aria-hidden=true>another</div>", "Where $x$\n\na paragraph\n\n$y$\n\nanother"},
@@ -47,6 +48,7 @@ func TestShown(t *testing.T) {
 		"recordings":        {"<video src=v.mp4 title='The talk'>no</video><p>a<audio><source src=a.ogg></audio>b", "[The talk](" + dir + "v.mp4)\n\na[audio](" + dir + "a.ogg) b"},
 		"a link of drawing": {"<p><a href=/h aria-label='Home page'><svg></svg></a> <a href=/i><svg></svg></a> <a href=/j></a>x", "[Home page](https://site.example/h) x"},
 		"permalinks":        {"<h2 id=a>a <a href=#a>#</a></h2><dl><dt>b<a class=headerlink href=#b>¶</a><dd>c</dl><p><a href=#c>#</a>", "## a\n\nb\n\nc\n\n[#](" + dir + "page#c)"},
+		"areas":             {"<p>Where <img src=m.png alt=Map usemap=#m><map name=m><area href=/n alt='The  North'><area href=/s alt=South><area href=/e><area alt=West></map>", "Where ![Map](" + dir + "m.png) [The North](https://site.example/n) [South](https://site.example/s)"},
 		"a shadow":          {"<x-y><template shadowrootmode=open><p>a</p></template></x-y><template><p>b</p></template>", "a"},
 		"frames alone":      {"<iframe src=/f title=F></iframe><iframe src=/t width=1></iframe><iframe src='javascript:1'></iframe>", "The page consists of frames:\n\n- [F](https://site.example/f)"},
 		"frames":            {"<iframe src=/f title=F></iframe>text", "text"},
