@@ -19,6 +19,7 @@ import (
 
 	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/internal/sshclient"
+	"github.com/hermes-exec/hermes-exec/internal/terse"
 )
 
 // oldest is the first version of the API that has all that containers here are made with: an older one
@@ -192,7 +193,7 @@ func (e *engine) explain(err error) error {
 
 // unreached says what to do about an engine that nothing leads to.
 func (e *engine) unreached(cause error) error {
-	err := fmt.Errorf("cannot connect to the engine at %s: %w", e.host, cause)
+	err := fmt.Errorf("cannot connect to the engine at %s: %w", e.host, terse.Dial(cause, e.host))
 	switch {
 	case errors.As(cause, new(*backend.AdviceError)): // of the way to it
 		return err

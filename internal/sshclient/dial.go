@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/hermes-exec/hermes-exec/backend"
+	"github.com/hermes-exec/hermes-exec/internal/terse"
 )
 
 // mostJumps bounds a chain of hosts: a configuration may jump in a circle.
@@ -80,7 +80,7 @@ func dial(ctx context.Context, o Options, h *Host, depth int) (*Conn, error) {
 // unreached says what to do about a host that no connection leads to.
 func (h *Host) unreached(err error) error {
 	dialled := errors.As(err, new(*net.OpError))
-	err = h.terse(err)
+	err = terse.Dial(err, h.Address())
 	unknown, ok := errors.AsType[*net.DNSError](err)
 	switch {
 	case ok && unknown.IsNotFound:
@@ -89,19 +89,6 @@ func (h *Host) unreached(err error) error {
 		return backend.Advise(err, "check that this gets there: ssh -p %d %s true", h.Port, h.Alias)
 	}
 	return err
-}
-
-// terse takes off what net says of a dial and everybody knows who is told of this host: the verb, and the
-// address, where it is the one that was named.
-func (h *Host) terse(err error) error {
-	dial, ok := errors.AsType[*net.OpError](err)
-	if !ok || dial.Error() != err.Error() || dial.Addr != nil && dial.Addr.String() != h.Address() {
-		return err
-	}
-	if call, ok := errors.AsType[*os.SyscallError](dial.Err); ok {
-		return call.Err
-	}
-	return dial.Err
 }
 
 // jump connects to the last of the hosts to go through; nil if there is none.
