@@ -17,12 +17,15 @@ import (
 // maxNoise is how many bytes of banners and shell start-up text may precede the greeting.
 const maxNoise = 1 << 16
 
-// Argv is the command that the interpreter is started with. It carries nothing else: everything
-// comes on stdin. It holds no newline, backslash, exclamation mark, dollar sign or backquote, so that
-// every login shell passes it on unharmed when it stands in single quotes. Who gets nothing for a minute
-// ends: a container that was restarted waits for a host that does not know of it.
+// bootLine is the code that the interpreter is started with: everything else comes on stdin. It holds no
+// newline, backslash, exclamation mark, dollar sign or backquote, so that every login shell passes it on
+// unharmed when it stands in single quotes. Who gets nothing for a minute ends: a container that was restarted
+// waits for a host that does not know of it.
+const bootLine = "import sys,posix,_signal;_signal.alarm(60);exec(sys.stdin.buffer.raw.readline());[posix.rmdir(d) for d in sys.argv[1:]]"
+
+// Argv is the command that the interpreter is started with.
 func Argv(interpreter string) []string {
-	return []string{interpreter, "-I", "-S", "-c", "import sys,posix,_signal;_signal.alarm(60);exec(sys.stdin.buffer.raw.readline());[posix.rmdir(d) for d in sys.argv[1:]]"}
+	return []string{interpreter, "-I", "-S", "-c", bootLine}
 }
 
 // ErrNoGreeting means that what was started ended without a word of the agent's.
@@ -192,6 +195,7 @@ func (g *Guest) bootError(r io.Reader, noise string, err error) error {
 		g.part(r) // so that what it prints is complete
 		said += "\n" + g.opt.Diagnose()
 	}
+	said = strings.ReplaceAll(said, bootLine, "…") // what is no Python may quote it
 	if strings.Contains(said, "Unknown option: -I") {
 		return &RefusedError{Reason: "Python 2 is older than 3.8"} // it cannot say more
 	}

@@ -58,6 +58,7 @@ func TestNoAgent(t *testing.T) {
 		"nothing":     {"", "it ended before it greeted"},
 		"shell error": {"sh: python3: not found\n", "sh: python3: not found"},
 		"last line":   {"Welcome\nImportError: no zipimport\n", "ImportError: no zipimport"},
+		"no Python":   {"ls: cannot access '" + Argv("ls")[4] + "'\n", "ls: cannot access '…'"},
 		"endless":     {strings.Repeat("noise ", maxNoise/6+10), "printed too much"},
 		"newer":       {greeting + string(frame(kindHello, 0, 0, fields.AppendInt(nil, "version", 9))), "version 9"},
 		"cut":         {string(hello()[:30]), "it ended before it greeted"},
