@@ -252,8 +252,9 @@ class AgentTest(unittest.TestCase):
         pids = self.pids(host, self.start_marked(host, self.tree), 3)
         with open("/proc/%d/stat" % pids[-1], "rb") as f:
             supervisor = int(f.read().rpartition(b")")[2].split()[1])
-        os.kill(host.agent.pid, signal.SIGKILL)
+        os.kill(host.agent.pid, signal.SIGSTOP)  # or the end of one would be the other's, before it is killed
         os.kill(supervisor, signal.SIGKILL)
+        os.kill(host.agent.pid, signal.SIGKILL)
         support.eventually(lambda: not any(support.running(p) for p in pids))
 
     def test_the_end_of_one_is_not_that_of_another(self):
