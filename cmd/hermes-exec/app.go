@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -37,6 +38,7 @@ type app struct {
 	shared   all.Shared    // what environments have in common
 	logFile  *logfile.File
 	log      *slog.Logger
+	deaf     sync.Once
 	giveBack func() // what a program that ends in the middle owes the terminal; nil: nothing
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"sync"
@@ -56,12 +57,21 @@ func (a *app) interrupts(parent context.Context, kill func()) (ctx context.Conte
 		}
 	})
 	return ctx, func() {
+		if errors.As(context.Cause(ctx), new(*hermes.Interrupt)) {
+			a.deafen()
+		}
 		signal.Stop(signals)
 		signal.Stop(pipe)
 		close(done)
 		watch.Wait()
 		cancel(nil)
 	}
+}
+
+// deafen makes a program that was interrupted, and has done what there was to do, go on to its exit status:
+// whoever asks once more asks for what is happening.
+func (a *app) deafen() {
+	a.deaf.Do(func() { signal.Notify(make(chan os.Signal, 1), stopSignals()...) })
 }
 
 // until returns a context that ends at the first of these signals, as one of interrupts does. Stop
