@@ -57,6 +57,7 @@ type Server struct {
 	end     context.CancelCauseFunc
 	serving sync.WaitGroup
 
+	cells   sync.WaitGroup
 	mu      sync.Mutex
 	active  int       // requests
 	quiet   time.Time // since when there has been nothing to do; zero while there is
@@ -92,7 +93,6 @@ func Serve(ctx context.Context, c Config, l *net.UnixListener) error {
 	s.serving.Go(s.keepTime)
 	s.serving.Go(s.sweep)
 	defer context.AfterFunc(ctx, func() { s.stop(endSignal) })()
-	defer context.AfterFunc(s.life, s.retire)()
 	s.accept()
 	err = s.close()
 	s.log.Info("session server: end", "cause", context.Cause(s.life), "error", err)
@@ -205,9 +205,22 @@ func (s *Server) sweep() {
 	}
 }
 
+// graceWait bounds how long the cells of a server that ends have for their own end, whatever grace their
+// callers would give them.
+const graceWait = 10 * time.Second
+
 // close ends what is left when no more connections come.
 func (s *Server) close() error {
 	s.alive.finish()
+	ended := make(chan struct{})
+	s.serving.Go(func() {
+		s.cells.Wait()
+		close(ended)
+	})
+	select {
+	case <-ended:
+	case <-time.After(graceWait):
+	}
 	err := s.sessions.Close()
 	s.serving.Wait()
 	return err
@@ -241,8 +254,11 @@ const (
 	endCutOff   = "the socket of the session server is gone"
 )
 
-// stop ends the server and the cells that run.
-func (s *Server) stop(reason string) { s.end(&hermes.Interrupt{Reason: reason}) }
+// stop ends the server and the cells that run, which hear of it before anything else can end them.
+func (s *Server) stop(reason string) {
+	s.end(&hermes.Interrupt{Reason: reason})
+	s.retire()
+}
 
 // beat is how often the server looks at its sessions and its socket.
 const beat = 2 * time.Second

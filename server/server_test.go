@@ -263,13 +263,14 @@ func TestSocketRemoved(t *testing.T) {
 	}
 }
 
-// A server that is told to end interrupts its cells, whose callers are told why.
+// A server that is told to end interrupts its cells, which have their grace, and whose callers are told why.
 func TestToldToEnd(t *testing.T) {
 	h := newHouse(t)
-	cell := h.cell("s", "import time\nprint('begun', flush=True)\ntime.sleep(600)")
+	cell := h.cell("s", "import time\ntry: print('begun', flush=True); time.sleep(600)\nfinally: print('put away')")
 	cell.Script.Stdout = atWrite(h.end)
 	r := h.client("one").Run(t.Context(), cell)
-	if r.Status != hermes.Interrupted || !strings.Contains(r.Error, endSignal) || r.Kernel == nil || !r.Kernel.StateLost {
+	if r.Status != hermes.Interrupted || !strings.Contains(r.Error, endSignal) || r.Kernel == nil || !r.Kernel.StateLost ||
+		!strings.Contains(r.Output, "put away") {
 		t.Errorf("%+v, kernel %+v", r, r.Kernel)
 	}
 	h.serving.Wait()
