@@ -34,3 +34,10 @@ func TestCostOfWhatIsMade(t *testing.T) {
 		})
 	}
 }
+
+// A table of rows alone takes as long as it is, and not as its square: that would be a minute and a half.
+func TestRowsWithoutCells(t *testing.T) {
+	if p := pageOf(t, "<table>"+strings.Repeat("<tr>", maxNodes-1000)+"</table><p>bottom"); p.Text != "bottom" {
+		t.Errorf("%.300q", p.Text)
+	}
+}

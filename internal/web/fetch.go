@@ -121,6 +121,9 @@ func (f *fetcher) receive(ctx context.Context, u *url.URL, resp *http.Response) 
 		return Page{}, context.Cause(ctx)
 	}
 	p, err := d.page(f.client.limits)
+	if ctx.Err() != nil { // it took longer than the call has
+		return Page{}, context.Cause(ctx)
+	}
 	if err == nil && p.Text == "" {
 		err = d.empty(resp.StatusCode)
 	}

@@ -2,7 +2,6 @@ package web
 
 import (
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -75,14 +74,19 @@ func ofData(table *html.Node, parts []*html.Node) {
 // keepOrder keeps the rows of a table in order, the first of which has no heading: the library puts the first
 // that has one before all others.
 func keepOrder(parts []*html.Node) {
-	first := true
-	for i, p := range parts {
-		switch {
-		case p.DataAtom == atom.Thead, p.DataAtom == atom.Th && first:
+	first, data := true, false
+	for _, p := range parts {
+		switch p.DataAtom {
+		case atom.Thead:
 			return
-		case p.DataAtom == atom.Tr && i > 0 && slices.ContainsFunc(parts[:i], isA(atom.Td)):
-			first = false
-		case p.DataAtom == atom.Th:
+		case atom.Td:
+			data = true
+		case atom.Tr:
+			first = first && !data
+		case atom.Th:
+			if first {
+				return
+			}
 			rename(p, atom.Td)
 		}
 	}
