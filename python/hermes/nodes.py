@@ -6,7 +6,9 @@ The tree is walked once, into a list of nodes for each type of node: all else lo
 from __future__ import annotations
 
 import ast
+import bisect
 import builtins
+import sys
 from collections import Counter, defaultdict
 
 TYPE_CHECKING = False
@@ -14,8 +16,10 @@ if TYPE_CHECKING:
     from typing import Any, Dict, List, Optional, Set, Tuple
 
     Place = Tuple[int, int]  # line, column
+    Span = Tuple[Place, Place]
     Nodes = Dict[type, List[Any]]
 
+END = (sys.maxsize, 0)  # behind every place
 _BINDERS = frozenset(("globals", "locals", "vars", "dir", "exec", "eval"))
 _PLAIN = frozenset("id attr arg names ctx op ops n s kind level module type_comment type_ignores kwd_attrs".split())
 _LEAVES = frozenset((str, int, float, bool, bytes, type(None), ast.Constant))
@@ -69,8 +73,25 @@ def unpacks(target: ast.AST) -> bool:
 _RAISED = (AttributeError, ImportError, KeyError, NameError, TypeError, ValueError)
 
 
-def ready(nodes: Nodes) -> List[Tuple[Place, Place, Set[str]]]:
-    """Where a script is ready for exceptions, and for which: it tries what may fail, and knows another way."""
+def within(place: Place, spans: List[Span]) -> bool:
+    """Tells whether a place is in one of some spans, as merged has them."""
+    before = bisect.bisect(spans, (place, END)) - 1
+    return before >= 0 and place < spans[before][1]
+
+
+def merged(spans: List[Span]) -> List[Span]:
+    """Spans in order, those that overlap as one."""
+    found = []  # type: List[Span]
+    for first, last in sorted(spans):
+        if found and first <= found[-1][1]:
+            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        else:
+            found.append((first, last))
+    return found
+
+
+def ready(nodes: Nodes) -> Dict[str, List[Span]]:
+    """Where a script is ready for an exception: it tries what may fail, and knows another way."""
     spans = []
     for kind in [k for k in nodes if k.__name__ in ("Try", "TryStar")]:
         for node in nodes[kind]:
@@ -86,7 +107,11 @@ def ready(nodes: Nodes) -> List[Tuple[Place, Place, Set[str]]]:
     for node in nodes[ast.If]:
         if "TYPE_CHECKING" in (getattr(node.test, "id", ""), getattr(node.test, "attr", "")):
             spans.append((start(node), end(node.body[-1]), {"ImportError"}))
-    return spans
+    of = defaultdict(list)  # type: Dict[str, List[Span]]
+    for first, last, caught in spans:
+        for raised in caught:
+            of[raised].append((first, last))
+    return {raised: merged(found) for raised, found in of.items()}
 
 
 def _caught(kinds: List[Any], alone: bool) -> Set[str]:

@@ -88,11 +88,11 @@ class _Look:
 
     def findings(self) -> List[Finding]:
         """What was said, but for what the script itself is ready for."""
-        ready = nodes.ready(self._nodes) if self._said else []
+        ready = nodes.ready(self._nodes) if self._said else {}
         found, tried = [], set()
         for node, message, raised, at in self._said:
             name = getattr(getattr(node, "value", None), "id", None)  # what it tries there, it may know elsewhere
-            if not any(raised in caught and first <= nodes.start(node) < last for first, last, caught in ready):
+            if raised not in ready or not nodes.within(nodes.start(node), ready[raised]):
                 found.append((node, name, message, {at.lineno} if at else None))
             elif name:
                 tried.add((name, message))

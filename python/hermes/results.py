@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import ast
-import bisect
 import builtins
-import sys
 from collections import Counter
 
 from . import nodes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Container, Dict, List, Optional, Set, Tuple
+    from typing import Any, Callable, Container, Dict, Iterator, List, Optional, Set, Tuple
 
-    Span = Tuple[nodes.Place, nodes.Place]
+    Scope = Tuple[nodes.Place, nodes.Place, bool]  # of a function or a class, and whether of one
     Tool = Callable[[ast.Call], Tuple[str, bool]]  # the tool that is called, "" if it is none, and whether by aio
     Function = Callable[[Any], str]  # what a function is that is no tool, with its dots; "" if nobody knows
 
@@ -24,7 +22,6 @@ _COUNTS = frozenset(("len", "bool"))  # what tells nothing of keys
 # What has all keys of its argument.
 _LISTS = frozenset(("list", "sorted", "tuple", "set", "str", "repr", "json.dumps", "pprint.pformat"))
 _READERS = frozenset(name.rpartition(".")[2] for name in _SHOWS | _COUNTS)
-_END = (sys.maxsize, 0)
 
 
 def of_dict(name: str) -> bool:
@@ -36,8 +33,9 @@ class Results:
     def __init__(self, found: nodes.Nodes, used: Counter[str], bound: Counter[str], alone: bool, tool: Tool, function: Function) -> None:
         self._nodes, self._used, self._bound, self._alone = found, used, bound, alone
         self._tool, self._function = tool, function
-        self._results = {}  # type: Dict[str, Tuple[str, Span]]  # names that hold a result, and where
-        self._scopes = []  # type: List[Tuple[nodes.Place, nodes.Place, bool]]  # of functions and classes, and whether of one
+        self._results = {}  # type: Dict[str, Tuple[str, nodes.Span]]  # names that hold a result, and where
+        self._scopes = []  # type: List[Scope]
+        self._top = {id(n) for module in found[ast.Module] for n in module.body}  # what always runs
         self._changed = set()  # type: Set[str]  # names whose results may have got other keys, or are looked through
         self._tried = set()  # type: Set[Tuple[str, str]]  # names and keys that the script looks for in them
         self._takes = None  # type: Optional[Set[Tuple[str, Optional[str]]]]  # what _taken has found
@@ -54,7 +52,7 @@ class Results:
     def of(self, node: Any) -> str:
         """The tool whose result an expression is; "" if it is none."""
         if node.__class__ is ast.Name:
-            tool, (first, last) = self._results.get(node.id, ("", (_END, _END)))
+            tool, (first, last) = self._results.get(node.id, ("", (nodes.END, nodes.END)))
             return tool if tool and first <= nodes.start(node) < last else ""
         return self.called(node)
 
@@ -69,27 +67,36 @@ class Results:
         self._scopes.sort()
         bindings = [(n.targets[0], n) for n in self._nodes[ast.Assign] if len(n.targets) == 1]
         bindings += [(n.target, n) for kind in (ast.AnnAssign, ast.NamedExpr) for n in self._nodes[kind]]
-        for target, node in bindings:
-            if target.__class__ is not ast.Name or self._bound[target.id] != 1:
-                continue
-            tool = self.called(node.value)
-            span = self._span(node) if tool and not hasattr(builtins, target.id) else None
+        once = [(t.id, n) for t, n in bindings if t.__class__ is ast.Name and self._bound[t.id] == 1 and not hasattr(builtins, t.id)]
+        held = [(name, n) for name, n in once if self.called(n.value)]
+        held.sort(key=lambda h: nodes.start(h[1]))
+        for (name, node), scope in zip(held, self._innermost([nodes.start(n) for _, n in held])):
+            span = self._span(node, scope)
             if span:
-                self._results[target.id] = (tool, span)
+                self._results[name] = (self.called(node.value), span)
         self._asked()
         self._change()
 
-    def _span(self, node: Any) -> Optional[Span]:
+    def _innermost(self, places: List[nodes.Place]) -> Iterator[Optional[Scope]]:
+        """The innermost scope of each of some places, which are in order as the scopes are."""
+        around, began = [], 0  # type: List[Scope], int
+        for place in places:
+            while began < len(self._scopes) and self._scopes[began][0] <= place:
+                around.append(self._scopes[began])
+                began += 1
+            while around and around[-1][1] <= place:  # what begins last is innermost, until it ends
+                around.pop()
+            yield around[-1] if around else None
+
+    def _span(self, node: Any, scope: Optional[Scope]) -> Optional[nodes.Span]:
         """Where a name that is bound at a node has that meaning: in its function, or in all of the script."""
-        place = nodes.start(node)
-        for i in range(bisect.bisect(self._scopes, (place, _END, True)) - 1, -1, -1):  # what begins last is innermost
-            first, last, is_class = self._scopes[i]
-            if place < last:
-                return None if is_class else (first, last)
+        if scope:
+            first, last, is_class = scope
+            return None if is_class else (first, last)
         if self._alone:
-            return ((0, 0), _END)
+            return ((0, 0), nodes.END)
         # An earlier cell may have given the name another meaning, which it has where this was not run.
-        return (nodes.end(node), _END) if any(node in module.body for module in self._nodes[ast.Module]) else None
+        return (nodes.end(node), nodes.END) if id(node) in self._top else None
 
     def _asked(self) -> None:
         """Forgets names whose type the script asks for."""
@@ -138,7 +145,7 @@ class Results:
 
     def _read_by_calls(self) -> List[Any]:
         """What calls only read. A key that they get is one that the script asks for, but where it takes it apart at once."""
-        read, held = [], self._results  # type: List[Any], Dict[str, Tuple[str, Span]]
+        read, held = [], self._results  # type: List[Any], Dict[str, Tuple[str, nodes.Span]]
         gets = []
         for node in self._nodes[ast.Call]:
             if not node.args:

@@ -66,6 +66,24 @@ def found(code: object, alone: bool = True, known: "dict[str, str] | None" = Non
     return preflight.check(request)
 
 
+def steps(code: str, alone: bool) -> "tuple[int, int]":
+    """How much there is to find in a script, and how many lines of preflight that takes: a time would depend on the machine."""
+    count = 0
+
+    def trace(*_: object) -> object:
+        nonlocal count
+        count += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)  # type: ignore[arg-type]
+    try:
+        seen = found(code, alone)
+    finally:
+        sys.settrace(before)
+    return len(seen), count
+
+
 DICT = "what read_file returns is a dict, not a text: its text is in [\"content\"]"
 GOES = "what search_files returns is a dict, and this gives its keys: its keys are matches"
 LOOKS = "what read_file returns is a dict, and in looks at its keys: its text is in [\"content\"]"
@@ -423,6 +441,18 @@ class PreflightTest(unittest.TestCase):
             with self.subTest(code):
                 self.assertEqual([f.raises for f in found(IMPORT + code)], [want])
                 self.assertEqual(found(IMPORT + code)[0].row()["raises"], sorted(want))
+
+    def test_a_long_script_takes_no_more_for_each_of_its_lines(self) -> None:
+        for line, wrong in (
+            ("def f%d(): pass\nx%d = read_file('a')\n", 0),
+            ("try: read_file()\nexcept TypeError: pass\ny%d = %d\n", 0),
+            ("def f%d():\n    try: pass\n    except KeyError: pass\n    x%d = terminal()\n", 1),
+        ):
+            for alone in (True, False):
+                with self.subTest(line, alone=alone):
+                    few, many = (steps(IMPORT + "".join(line % (i, i) for i in range(n)), alone) for n in (100, 400))
+                    self.assertEqual((few[0], many[0]), (100 * wrong, 400 * wrong))
+                    self.assertLess(many[1], 5 * few[1])
 
     def test_nothing_escapes(self) -> None:
         for code in ("(" * 5000, "x = " + "-" * 100000 + "1", "a\0b", b"\xff\xfe", "x" * 100000):
