@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,8 +52,21 @@ func (s *stdio) open(conn types.HijackedResponse, cancel context.CancelFunc) {
 // Write writes to the agent's stdin.
 func (s *stdio) Write(p []byte) (int, error) { return s.conn.Conn.Write(p) }
 
+// halfWait bounds how long the end of the agent's stdin takes to be sent: over TLS it waits for a Write,
+// and an engine may have frozen.
+const halfWait = time.Second
+
 // CloseWrite ends the agent's stdin, and the agent with it.
-func (s *stdio) CloseWrite() error { return s.conn.CloseWrite() }
+func (s *stdio) CloseWrite() error {
+	sent := make(chan error, 1)
+	go func() { sent <- s.conn.CloseWrite() }() // ends with the connection
+	select {
+	case err := <-sent:
+		return err
+	case <-time.After(halfWait):
+		return os.ErrDeadlineExceeded
+	}
+}
 
 // said is the end of what was printed on stderr.
 func (s *stdio) said() string { return s.stderr.String() }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -117,6 +118,43 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 		cancel(cause)
 	}()
 	if _, err := Open(ctx, pipeLink{host}, Options{}); !errors.Is(err, cause) {
+		t.Fatalf("error %v, want the cause", err)
+	}
+}
+
+// stuckLink is one that froze: what is written to it blocks, and so does the end of that, as over TLS.
+type stuckLink struct {
+	io.Reader
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (l *stuckLink) Write([]byte) (int, error) {
+	<-l.closed
+	return 0, net.ErrClosed
+}
+
+func (l *stuckLink) CloseWrite() error {
+	<-l.closed
+	return net.ErrClosed
+}
+
+func (l *stuckLink) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+func TestOpenOnAFrozenLinkEndsWithItsContext(t *testing.T) {
+	r, w := io.Pipe()
+	link := &stuckLink{Reader: r, closed: make(chan struct{})}
+	go func() {
+		<-link.closed
+		_ = w.Close()
+	}()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("enough")
+	cancel(cause)
+	if _, err := Open(ctx, link, Options{}); !errors.Is(err, cause) {
 		t.Fatalf("error %v, want the cause", err)
 	}
 }

@@ -27,7 +27,7 @@ type Link interface {
 	io.Reader          // the agent's stdout
 	io.Writer          // its stdin
 	CloseWrite() error // EOF on its stdin: the order to end everything
-	Close() error      // lets go of it and makes sure that it is gone; unblocks Read and Write
+	Close() error      // lets go of it and makes sure that it is gone; unblocks all the others
 }
 
 // Options describe the environment to the agent and to the user.
@@ -122,8 +122,9 @@ func Open(ctx context.Context, link Link, opt Options) (*Guest, error) {
 		shares: map[*share]struct{}{}, over: make(chan struct{}), frames: make(chan []byte), closed: make(chan struct{}),
 	}
 	g.leave = sync.OnceValue(func() *time.Timer {
+		timer := time.AfterFunc(partWait, func() { _ = link.Close() }) // which frees a CloseWrite that is stuck
 		_ = link.CloseWrite()
-		return time.AfterFunc(partWait, func() { _ = link.Close() })
+		return timer
 	})
 	stop := context.AfterFunc(ctx, func() { g.leave() })
 	r := bufio.NewReaderSize(link, 1<<16)
@@ -166,11 +167,11 @@ func (g *Guest) Close() error {
 		idle := g.idle()
 		_, _ = g.end(net.ErrClosed) // the agent may end in order
 		g.closeShares()
+		timer := time.AfterFunc(closeWait, func() { _ = g.link.Close() })
 		_ = g.link.CloseWrite()
 		if idle && g.opt.Leave != nil {
 			g.opt.Leave()
 		}
-		timer := time.AfterFunc(closeWait, func() { _ = g.link.Close() })
 		g.work.Wait()
 		timer.Stop()
 		_ = g.link.Close()

@@ -70,8 +70,10 @@ func (c *Channel) Write(p []byte) (int, error) {
 	c.mu.Unlock()
 	n, err := c.Channel.Write(p)
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.writing--; c.ending && c.writing == 0 {
+	c.writing--
+	last := c.ending && c.writing == 0
+	c.mu.Unlock()
+	if last {
 		_ = c.Channel.CloseWrite() // that it has ended already is no failure
 	}
 	return n, err
@@ -81,14 +83,13 @@ func (c *Channel) Write(p []byte) (int, error) {
 // wants no other beside it.
 func (c *Channel) CloseWrite() error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ending {
+	done := c.ending || c.writing > 0
+	c.ending = true
+	c.mu.Unlock()
+	if done {
 		return nil
 	}
-	if c.ending = true; c.writing > 0 {
-		return nil
-	}
-	return c.Channel.CloseWrite()
+	return c.Channel.CloseWrite() // not under the lock: the connection may have frozen
 }
 
 // Beside opens another channel on the connection of this one, which is not closed yet, and on no other.
