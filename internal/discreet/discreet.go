@@ -10,21 +10,27 @@ import (
 const hidden = "xxxxx"
 
 // URL is an address as it was given, but for its password. Of a text that is no address all is taken for
-// a password that stands where one would: a slip in an address must not print it.
+// a password that stands where one would: a slip in an address must not print it. Nor must one that makes a
+// port of how a password begins, as in http://me:12#4@site.
 func URL(text string) string {
 	u, err := url.Parse(text)
+	is := err == nil && u.Host != ""
 	switch {
 	case err == nil && u.User != nil:
 		return u.Redacted()
-	case err == nil && u.Host != "":
+	case is && u.Port() == "":
 		return text
 	}
 	scheme, rest := "", text
 	if before, after, found := strings.Cut(text, "://"); found {
 		scheme, rest = before+"://", after
 	}
-	if at := strings.LastIndex(rest, "@"); at >= 0 {
-		rest = hidden + rest[at:]
+	at := strings.LastIndex(rest, "@")
+	if at < 0 {
+		return text
 	}
-	return scheme + rest
+	if is { // the port is its first
+		scheme += u.Hostname() + ":"
+	}
+	return scheme + hidden + rest[at:]
 }

@@ -10,6 +10,11 @@ func TestURL(t *testing.T) {
 		"me:secret@site":               "xxxxx@site",
 		"http://me:se%cret@site":       "http://xxxxx@site", // it does not parse
 		"http://me:s@cret@si te":       "http://xxxxx@si te",
+		"http://me:12345#x@site/":      "http://me:xxxxx@site/",
+		"http://me:2024?x@site/":       "http://me:xxxxx@site/",
+		"http://me:1/x@site/":          "http://me:xxxxx@site/",
+		"http://localhost:80/@vite":    "http://localhost:xxxxx@vite",
+		"http://[::1]:80/a":            "http://[::1]:80/a",
 		"http://":                      "http://",
 		"not a url":                    "not a url",
 		"localhost:8080/x":             "localhost:8080/x",
