@@ -45,12 +45,13 @@ func Is(a, b string) bool {
 
 // similar tells whether two words differ by one slip in four letters.
 func similar(a, b string) bool {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	return distance(a, b) <= max(1, min(len(a), len(b))/4)
+	x, y := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
+	most := max(1, min(len(x), len(y))/4)
+	return max(len(x), len(y))-min(len(x), len(y)) <= most && distance(x, y) <= most
 }
 
 // distance counts the slips between a and b.
-func distance(a, b string) int {
+func distance(a, b []rune) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j
