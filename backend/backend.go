@@ -19,7 +19,8 @@ import (
 // Starter starts processes. It is the one verb from which all others can be derived.
 type Starter interface {
 	// Start starts cmd and returns once it runs. Ctx bounds the start alone: the process outlives
-	// it. A program that does not exist is fs.ErrNotExist, one that cannot be executed is
+	// it. A start that is on its way when ctx ends may take a second more, and give a process that runs:
+	// it is the caller's to end. A program that does not exist is fs.ErrNotExist, one that cannot be executed is
 	// ErrNotExecutable, a Dir that is missing is fs.ErrNotExist and names the directory.
 	Start(ctx context.Context, cmd Cmd) (Process, error)
 }

@@ -196,17 +196,19 @@ func (s *spec) create(ctx context.Context, e *engine, progress func(string)) (id
 }
 
 // advised adds to what an engine says of a container that it does not make what may be asked for instead.
+// It tells by the words, for the API has one status for all that is wrong with a request.
 func advised(err error) error {
-	for words, next := range map[string]string{
-		"bind source path does not exist": "make that directory, or mount another: --volume",
-		"invalid reference format":        "an image is called NAME[:TAG], or HOST/NAME[:TAG]: --image",
-		"unable to find user":             "name one that the image has, or a number: --user",
+	text := err.Error()
+	for _, advice := range []struct{ said, next string }{
+		{"bind source path does not exist", "make that directory, or mount another: --volume"},
+		{"invalid reference format", "an image is called NAME[:TAG], or HOST/NAME[:TAG]: --image"},
+		{"unable to find user", "name one that the image has, or a number: --user"},
 	} {
-		if strings.Contains(err.Error(), words) {
-			return backend.Advise(err, "%s", next)
+		if strings.Contains(text, advice.said) {
+			return backend.Advise(err, "%s", advice.next)
 		}
 	}
-	if text := err.Error(); strings.Contains(text, "network ") && strings.Contains(text, "not found") {
+	if strings.Contains(text, "network ") && strings.Contains(text, "not found") {
 		return backend.Advise(err, "docker network ls lists those that are there: --network")
 	}
 	return err
