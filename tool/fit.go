@@ -21,14 +21,18 @@ type fit struct {
 // indented is an indentation of before and what it is in the file, or what one has more than another.
 type indented struct{ want, have string }
 
+// maxIndents is how many indentations are compared with one another. Code has fewer.
+const maxIndents = 64
+
 // newFit compares the lines of before with those that stand in a file from one on. It is false where the
-// indentation of one line would have to become two: then nobody knows what is meant.
+// indentation of one line would have to become two, or where there are too many: then nobody knows what is
+// meant.
 func newFit(before, file []string, at int) (*fit, bool) {
 	f := &fit{file: file, end: "\n", same: true}
 	if len(file) > 0 && strings.HasSuffix(file[0], "\r\n") { // no other may have an end
 		f.end = "\r\n"
 	}
-	seen := map[indented]bool{} // many lines have few indentations, all of which are compared below
+	seen := map[indented]bool{} // many lines have few indentations
 	for i, line := range before {
 		text, end := cutEnd(file[at+i])
 		f.ends = append(f.ends, end)
@@ -44,7 +48,7 @@ func newFit(before, file []string, at int) (*fit, bool) {
 			f.indents = append(f.indents, known)
 		}
 	}
-	return f, f.ordered()
+	return f, f.same || len(f.indents) <= maxIndents && f.ordered()
 }
 
 // endOf is the end of the line of a number in what is put there: that of the line in whose place it comes, for

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -186,5 +187,23 @@ func TestNearest(t *testing.T) {
 	}
 	if got := nearest(strings.Repeat("other\n", 50)+strings.Repeat("x", 5000)+" = 1\nb\n", 100, strings.Repeat("y", 5000)+" = 1\nb\n"); !strings.HasPrefix(got, "; the nearest is line 151 ") || len(got) > maxNearDiff+200 {
 		t.Errorf("%d bytes: %.100q", len(got), got)
+	}
+}
+
+// However many indentations a text has, they do not cost as much as their square: these would be minutes.
+func TestManyIndents(t *testing.T) {
+	var same, other strings.Builder
+	var h hunk
+	for n := range 1 << 16 {
+		indent := strings.NewReplacer("0", " ", "1", "\t").Replace(strconv.FormatInt(int64(n), 2))
+		same.WriteString(indent + "x\n")
+		other.WriteString(indent + " x\n")
+		h.lines = append(h.lines, hunkLine{'-', indent + "x"})
+	}
+	for want, text := range map[string]string{"": same.String(), "that is not clear": other.String()} {
+		_, _, err := patchText(t.Context(), text, []hunk{h})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("error %.200v, want %q", err, want)
+		}
 	}
 }
