@@ -26,6 +26,13 @@ const preflightWait = 5 * time.Second
 // longer ones.
 const maxPreflight = 1 << 20
 
+// maxCheck and checkWait bound a look that was asked for: longer ones are generated, and their
+// tree takes up to 600 times as much memory.
+const (
+	maxCheck  = 4 << 20
+	checkWait = time.Minute
+)
+
 // maxFindings is how much a look may tell, in bytes.
 const maxFindings = 16 << 20
 
@@ -80,7 +87,8 @@ type lookType struct {
 
 // Check looks at a script without running it, with the interpreter that would run it: its syntax, and
 // how it uses the tools. A cell of a session may use what earlier cells have defined. What would not be
-// run for what it holds, as a script that is empty, is a finding too, and no error.
+// run for what it holds, as a script that is empty, is a finding too, and no error. One that is too large to
+// be looked at, or takes too long, is an error.
 func (e *Env) Check(ctx context.Context, s Script, cell bool) ([]Finding, error) {
 	src, err := loadSource(s, e.options.Dir, e.Info().SameHost)
 	if err != nil {
@@ -89,7 +97,21 @@ func (e *Env) Check(ctx context.Context, s Script, cell bool) ([]Finding, error)
 	if flaw := src.flaw(); flaw != nil {
 		return []Finding{*flaw}, nil
 	}
-	seen, err := e.look(ctx, src.code, lookAt{Name: cmp.Or(s.File, s.Name), Alone: !cell})
+	if n := len(src.code); n > maxCheck {
+		err := fmt.Errorf("check the script: it has %d bytes, and at most %d are looked at", n, maxCheck)
+		return nil, usageError{backend.Advise(err, "keep its data in a file, or run it unchecked")}
+	}
+	return e.check(ctx, src.code, lookAt{Name: cmp.Or(s.File, s.Name), Alone: !cell}, checkWait)
+}
+
+// check has the interpreter look at code for as long as it may take.
+func (e *Env) check(ctx context.Context, code []byte, at lookAt, wait time.Duration) ([]Finding, error) {
+	limited, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	seen, err := e.look(limited, code, at)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = backend.Advise(fmt.Errorf("check the script: it takes longer than %v", wait), "check it in parts, or run it unchecked")
+	}
 	if err != nil {
 		return nil, err
 	}

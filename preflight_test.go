@@ -1,10 +1,15 @@
 package hermes
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/hermes-exec/hermes-exec/backend"
 	"github.com/hermes-exec/hermes-exec/tool"
 )
 
@@ -34,6 +39,39 @@ func TestLookTools(t *testing.T) {
 		if got.Keys == nil {
 			t.Errorf("%s: no list of keys", want.Name)
 		}
+	}
+}
+
+// stuck is a backend that starts nothing, for as long as somebody waits for it.
+type stuck struct{ backend.Backend }
+
+func (stuck) Info() backend.Info { return backend.Info{} }
+
+func (stuck) Start(ctx context.Context, _ backend.Cmd) (backend.Process, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// What is too much to be checked is said, with what to do, and is no script without findings.
+func TestCheckIsBounded(t *testing.T) {
+	e := &Env{terms: &terms{toolset: &toolset{tools: &tool.Registry{}}}, environment: &environment{backend: stuck{}}}
+
+	_, err := e.Check(t.Context(), Script{Code: bytes.Repeat([]byte("#"), maxCheck+1)}, false)
+	const large = "check the script: it has 4194305 bytes, and at most 4194304 are looked at; keep its data in a file, or run it unchecked"
+	if err == nil || err.Error() != large || kindOf(err) != KindUsage {
+		t.Errorf("a large one: %v", err)
+	}
+
+	_, err = e.check(t.Context(), []byte("pass"), lookAt{}, time.Millisecond)
+	const slow = "check the script: it takes longer than 1ms; check it in parts, or run it unchecked"
+	if err == nil || err.Error() != slow || kindOf(err) == KindInterrupted {
+		t.Errorf("a slow one: %v", err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err = e.check(ctx, []byte("pass"), lookAt{}, time.Hour); !errors.Is(err, context.Canceled) {
+		t.Errorf("one that nobody waits for: %v", err)
 	}
 }
 
