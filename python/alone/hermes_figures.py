@@ -218,3 +218,6 @@ def _at_once(path: str, flags: int) -> int:
 
 
 atexit.register(flush)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unseen.clear)  # the figures of its parent are its parent's to save
+

@@ -37,14 +37,16 @@ class FiguresTest(unittest.TestCase):
                 found[name] = file.read()[8:].decode()
         return found
 
-    def told(self):
-        """Returns what is left for the result, without the processes."""
+    def notes(self):
         try:
             with open(self.module[:-3] + ".log") as file:
-                notes = [json.loads(line) for line in file]
+                return [json.loads(line) for line in file]
         except FileNotFoundError:
             return []
-        return [note["failed"] if "failed" in note else "".join(note) for note in notes]
+
+    def told(self):
+        """Returns what is left for the result, without the processes."""
+        return [note["failed"] if "failed" in note else "".join(note) for note in self.notes()]
 
     def test_shown_and_not_shown(self):
         self.assertEqual(self.draw("plt.show()\nplt.figure('two')\nplt.figure('three')\n"), "")
@@ -92,6 +94,20 @@ class FiguresTest(unittest.TestCase):
             with self.subTest(code=code):
                 self.draw(code)
                 self.assertEqual(self.told(), told)
+                self.setUp()
+
+    def test_a_forked_child_tells_of_figures_of_its_own(self):
+        child = "if os.fork() == 0:\n    plt.figure('two')\n    %s\n    os._exit(0)\nos.wait()\nplt.show()\nos._exit(0)"
+        for code, told, still in (
+            ("pass", ["open", "open", "done"], 1),  # as a worker of multiprocessing ends
+            ("plt.close()", ["open", "open", "done", "done"], 0),
+            ("plt.close(); plt.close()", ["open", "open", "done", "done"], 0),
+        ):
+            with self.subTest(code=code):
+                self.draw(child % code)
+                self.assertEqual(self.told(), told)
+                opened, done = ({note[what] for note in self.notes() if what in note} for what in ("open", "done"))
+                self.assertEqual((len(opened), len(opened - done)), (2, still))
                 self.setUp()
 
     def test_a_figure_that_the_script_has_saved(self):
