@@ -1,10 +1,12 @@
 package tool
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -235,9 +237,23 @@ func (e *edits) make(ctx context.Context, d *edit) error {
 // write replaces the text of a file.
 func (e *edits) write(ctx context.Context, d *edit) error {
 	e.undo = append(e.undo, func(ctx context.Context) error {
-		return e.env.put(ctx, d.request, d.file, d.text.encode(d.text.body))
+		err := e.env.put(ctx, d.request, d.file, d.text.encode(d.text.body))
+		if err != nil && e.isAsBefore(ctx, d) { // what could not be written cannot be written back
+			return nil
+		}
+		return err
 	})
 	return e.env.put(ctx, d.request, d.file, d.text.encode(d.after))
+}
+
+// isAsBefore tells whether a file holds what it held before the patch.
+func (e *edits) isAsBefore(ctx context.Context, d *edit) bool {
+	data, err := readWhole(ctx, e.env, d.file.Path, d.request.Name)
+	if err != nil {
+		return false
+	}
+	before, err := io.ReadAll(d.text.encode(d.text.body))
+	return err == nil && bytes.Equal(data, before)
 }
 
 // rollBack puts back what was there. The call may be over: that is no reason to leave half of a patch.

@@ -6,10 +6,13 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/hermes-exec/hermes-exec/backend"
@@ -130,6 +133,33 @@ func TestV4ALostAnswer(t *testing.T) {
 				t.Errorf("left: %v", left)
 			}
 		})
+	}
+}
+
+// full is a backend that takes no content for one file.
+type full struct {
+	backend.Backend
+	name string
+}
+
+func (b full) Put(ctx context.Context, name string, r io.Reader, mode fs.FileMode) error {
+	if path.Base(name) == b.name {
+		return syscall.ENOSPC
+	}
+	return b.Backend.Put(ctx, name, r, mode)
+}
+
+// What could not be written is as it was, and need not be put back.
+func TestV4AFileThatIsNotWritten(t *testing.T) {
+	w := newWorld(t)
+	w.env.Backend = full{w.env.Backend, "b"}
+	w.put("a", "one\n")
+	w.put("b", "two\n")
+	_, err := w.try(t.Context(), "patch", object{"mode": "patch", "patch": strings.Join([]string{
+		v4aBegin, "*** Update File: a", "-one", "+1", "*** Update File: b", "-two", "+2", v4aEnd,
+	}, "\n")})
+	if err == nil || err.Error() != "patch: b: no space left on device" || w.get("a") != "one\n" || w.get("b") != "two\n" {
+		t.Errorf("%v; %q, %q", err, w.get("a"), w.get("b"))
 	}
 }
 

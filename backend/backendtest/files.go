@@ -148,8 +148,13 @@ func putMode(ctx context.Context, e *env) {
 		{0o755, 0o755},
 		{0, 0o755},
 		{0o666, 0o666},
+		{0o6755, 0o755}, // set before: whoever changes a file does not get its rights
 		{0o400, 0o400},
 	} {
+		if step.mode > 0o777 {
+			e.output(ctx, e.sh(`chmod 6755 "$1"`, name))
+			step.mode = 0
+		}
 		e.put(ctx, name, "x", step.mode)
 		if got := e.stat(ctx, name)[0].Mode; got != step.want {
 			e.Errorf("put %o: mode is %o, want %o", step.mode, got, step.want)

@@ -268,6 +268,8 @@ def prepare(request: Row) -> Row:
         _writable(os.path.dirname(target), name)
         return {"path": target, "mode": 0o666 & ~_umask()}
     _writable(target, name)
+    if not os.access(os.path.dirname(target), os.W_OK):  # where what replaces it is made
+        raise ValueError("%s: its directory takes no new files, and this is replaced by one; open() can write to it" % name)
     return {"path": target, "mode": 0}
 
 

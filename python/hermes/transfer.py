@@ -99,7 +99,7 @@ class Put(Stream):
         if old and not os.access(self._path, os.W_OK):
             raise OSError(errno.EACCES, "not writable")
         # Given at the end: until then somebody else may have to write to it, in our name.
-        self._mode = self._mode or (stat.S_IMODE(old.st_mode) if old else 0o600)
+        self._mode = self._mode or (old.st_mode & 0o777 if old else 0o600)  # whoever changes a file does not get its rights
         self._temp = os.path.join(folder, b"." + name[:200] + b"." + os.urandom(6).hex().encode())
         self._fd = os.open(self._temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         if old and (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
