@@ -128,7 +128,8 @@ func unseen(e evidence) string {
 // shows tells whether a text has an error in it, with whatever became of its quotes.
 func shows(text, why string) bool {
 	plain := strings.NewReplacer(`"`, "", `'`, "", `\`, "")
-	return strings.Contains(plain.Replace(text), plain.Replace(clip(why, 60)))
+	begin := strings.ToValidUTF8(why[:min(len(why), 60)], "")
+	return strings.Contains(plain.Replace(text), plain.Replace(begin))
 }
 
 // What Python says of names that are not there.

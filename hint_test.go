@@ -210,6 +210,14 @@ func TestHint(t *testing.T) {
 			nil,
 		},
 		{
+			"a call was refused in many words, which were printed",
+			evidence{
+				status: Success, refused: 1, refusal: "read_file: argument 'path' must be at least one character long",
+				stdout: `{'error': "read_file: argument 'path' must be at least one character long"}`,
+			},
+			nil,
+		},
+		{
 			"a call was refused, which the script asks for",
 			evidence{status: Success, refused: 1, refusal: "write_file: missing argument 'path'", stdout: "no\n", code: []byte(`if "error" in write_file(): print("no")`)},
 			nil,
