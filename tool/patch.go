@@ -198,6 +198,9 @@ func (a *patchArgs) replaced(ctx context.Context, text string) (after string, n 
 	if err == nil && a.losesEnds() {
 		return after, n, `the lines of old_string end in \r\n and those of new_string in \n, as they were given`, nil
 	}
+	if err == nil && !a.ReplaceAll {
+		return after, n, a.hangs(text), nil
+	}
 	if !errors.Is(err, errNotFound) {
 		return after, n, "", err
 	}
@@ -231,6 +234,24 @@ func (a *patchArgs) endsDiffer(text string) bool {
 func (a *patchArgs) losesEnds() bool {
 	copied := strings.Contains(*a.OldString, "\r\n") && strings.Trim(*a.OldString, "\r\n") != ""
 	return copied && strings.Contains(*a.NewString, "\n") && !strings.Contains(*a.NewString, "\r")
+}
+
+// hangs tells of a new_string that begins behind the indentation of a line of the text, in the place of what
+// was there, and whose other lines have less than that: its caller may have taken it for the first of a block.
+func (a *patchArgs) hangs(text string) string {
+	at := strings.Index(text, *a.OldString)
+	begin := strings.LastIndexByte(text[:at], '\n') + 1
+	indent, rest := cutIndent(text[begin:at])
+	if indent == "" || rest != "" {
+		return ""
+	}
+	for i, line := range splitLines(*a.NewString) {
+		if _, more := cutIndent(line); i > 0 && more != "" && !strings.HasPrefix(line, indent) {
+			number := strings.Count(text[:at], "\n") + 1
+			return fmt.Sprintf("new_string stands behind the indentation of line %d, and its other lines were taken as they are, which have less", number)
+		}
+	}
+	return ""
 }
 
 // withCRLF is a text whose lines end in LF with the other end.

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -11,15 +12,14 @@ import (
 )
 
 const (
-	maxNearLines = 200     // of a text whose like is looked for
-	maxNearText  = 4 << 20 // bytes of a file that is looked at: enough for source, and done in an instant
-	maxNearDiff  = 1500    // bytes that are shown
+	maxNearLines = 2000 // of a text whose like is looked for
+	maxNearDiff  = 1500 // bytes that are shown
 )
 
 // nearest shows where a text has most in common with one that it does not hold, for whoever wanted to
 // replace that; the text begins behind line from. It is "" if nothing is like it.
 func nearest(text string, from int, wanted string) string {
-	if len(text) > maxNearText || byLine("it", text) != nil || strings.Count(wanted, "\n") > maxNearLines {
+	if byLine("it", text) != nil || strings.Count(wanted, "\n") > maxNearLines {
 		return ""
 	}
 	lines, part := splitLines(text), splitLines(wanted)
@@ -28,7 +28,9 @@ func nearest(text string, from int, wanted string) string {
 	}
 	at, score := closest(lines, part)
 	if score == 0 {
-		return ""
+		if at = lookalike(lines, part[0]); at < 0 {
+			return ""
+		}
 	}
 	have := lines[at:min(at+len(part), len(lines))]
 	asked, there := visible(ended(part), ended(have))
@@ -59,7 +61,7 @@ func ended(lines []string) string {
 // the same without: an é may be one character or two.
 func visible(a, b string) (string, string) {
 	is := unseen
-	if looks := func(s string) string { return norm.NFKC.String(strings.Map(onlySeen, s)) }; looks(a) == looks(b) {
+	if looks(a) == looks(b) {
 		is = func(r rune) bool { return r > unicode.MaxASCII || unseen(r) }
 	}
 	return escaped(a, is), escaped(b, is)
@@ -73,6 +75,15 @@ func onlySeen(r rune) rune {
 		return -1
 	}
 	return r
+}
+
+// looks is a text as it looks, whatever it is made of.
+func looks(s string) string { return norm.NFKC.String(strings.Map(onlySeen, s)) }
+
+// lookalike returns the line that holds what looks like another one, or −1.
+func lookalike(lines []string, part string) int {
+	part = strings.TrimSpace(looks(part))
+	return slices.IndexFunc(lines, func(line string) bool { return part != "" && strings.Contains(looks(line), part) })
 }
 
 func escaped(s string, is func(rune) bool) string {

@@ -81,10 +81,29 @@ func testPatch(t *testing.T, w *world) {
 			{"return\u200b 1\n", "return 1", "-return 1\n+return\\u200b 1"},
 			{"x =\ufeff 1 + y\n", "x = 1 + z", "-x = 1 + z\n+x =\\ufeff 1 + y"},
 			{"name = 'caf\u00e9'\n", "name = 'cafe\u0301'", `-name = 'cafe\u0301'` + "\n" + `+name = 'caf\u00e9'`},
+			{"cafe\u0301\n", "caf\u00e9", `-caf\u00e9` + "\n" + `+cafe\u0301`},
+			{"a\u200bb\n", "ab", "-ab\n+a\\u200bb"},
 			{"name = 'café', 1\n", "name = 'café', 2", "-name = 'café', 2\n+name = 'café', 1"},
 		} {
 			w.put("u", c[0])
 			w.fails("patch", patch("u", c[1], "c"), said+c[2])
+		}
+	})
+	t.Run("lines without the indentation of the first are told", func(t *testing.T) {
+		const source = "class A:\n    def f(self):\n        x = 1\n        return x\n"
+		for _, c := range []struct{ old, with, note string }{
+			{"x = 1", "if y:\n    x = 2\nelse:\n    x = 3", "new_string stands behind the indentation of line 3, and its other lines were taken as they are, which have less"},
+			{"x = 1", "if y:\n            x = 2\n\n        x = 3", ""},
+			{"x = 1", "y = 2", ""},
+			{"        x = 1", "    if y:\n    x = 2", ""},
+			{"x = 1\n        return x", "x = 1\nreturn x", "new_string stands behind the indentation of line 3, and its other lines were taken as they are, which have less"},
+			{"self):\n        x = 1", "self):\n    pass", ""},
+		} {
+			w.put("i", source)
+			o := w.ok("patch", patch("i", c.old, c.with))
+			if note, _ := o["note"].(string); note != c.note || w.get("i") != strings.Replace(source, c.old, c.with, 1) {
+				t.Errorf("%q by %q: %q, want %q; %q", c.old, c.with, note, c.note, w.get("i"))
+			}
 		}
 	})
 	t.Run("what stays", func(t *testing.T) {

@@ -3,6 +3,7 @@ package tool
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -73,6 +74,7 @@ func parseV4A(text string) ([]section, error) {
 	if err := byLine("the patch", text); err != nil {
 		return nil, err
 	}
+	text = strings.TrimPrefix(text, "\ufeff") // which nobody sees
 	p := &v4aParser{lines: strings.Split(strings.Trim(text, "\n"), "\n")}
 	for i, line := range p.lines {
 		p.lines[i] = strings.TrimSuffix(line, "\r")
@@ -111,7 +113,35 @@ func (p *v4aParser) ended(sections []section) error {
 	if len(sections) == 0 {
 		return errors.New("it changes no file")
 	}
+	return unique(sections)
+}
+
+// unique checks that no two sections name the same file, as far as names tell.
+func unique(sections []section) error {
+	kinds := map[string]string{}
+	for _, s := range sections {
+		if s.to != "" && path.Clean(s.to) == path.Clean(s.path) {
+			return fmt.Errorf("line %d: %s is moved to its own name: leave out %q", s.line, clipPath(s.path), v4aMove)
+		}
+		for _, name := range []string{s.path, s.to} {
+			if name == "" {
+				continue
+			}
+			kind, twice := kinds[path.Clean(name)]
+			kinds[path.Clean(name)] = s.kind
+			switch {
+			case twice && kind == v4aUpdate && s.kind == v4aUpdate:
+				return namedTwice(name)
+			case twice:
+				return fmt.Errorf("line %d: the patch names %s twice, and does one thing to a file: write_file replaces a whole one", s.line, clipPath(name))
+			}
+		}
+	}
 	return nil
+}
+
+func namedTwice(name string) error {
+	return fmt.Errorf("the patch names %s twice: put all of its hunks into one section", clipPath(name))
 }
 
 func (p *v4aParser) peek() (string, bool) {

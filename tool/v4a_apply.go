@@ -115,7 +115,7 @@ func (e *edits) lock(ctx context.Context) error {
 				continue
 			}
 			if _, twice := names[path]; twice {
-				return fmt.Errorf("the patch names %s twice: put all of its hunks into one section", clipPath(name))
+				return namedTwice(name)
 			}
 			names[path] = name
 			paths = append(paths, path)

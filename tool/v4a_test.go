@@ -34,13 +34,17 @@ func TestParseV4A(t *testing.T) {
 		"numbers, not closed":     {wrap("*** Update File: a", "@@ -0,0 +1@@", "+x"), "line 3: @@ takes a line of the file"},
 		"names and no numbers":    {wrap("*** Update File: a", "--- a/a", "+++ b/a", "@@ f", "-x"), "line 3: *** Update File: names the file, and not --- and +++"},
 		"a unified diff":          {"--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n", `line 1: a patch begins with "*** Begin Patch", and this is a unified diff: in V4A *** Update File: names a file`},
+		"moved to itself":         {wrap("*** Update File: a", "*** Move to: ./a", "-x", "+y"), `line 2: a is moved to its own name: leave out "*** Move to:"`},
+		"gone and made anew":      {wrap("*** Delete File: a", "*** Add File: a", "+x"), "line 3: the patch names a twice, and does one thing to a file: write_file replaces a whole one"},
+		"made and changed":        {wrap("*** Add File: a", "+x", "*** Update File: a", "-x", "+y"), "line 4: the patch names a twice"},
+		"changed twice":           {wrap("*** Update File: a", "-x", "+y", "*** Update File: ./a", "-z"), "the patch names ./a twice: put all of its hunks into one section"},
 		"a diff of git":           {"diff --git a/a b/a\nnew file mode 100644\n", `line 1: a patch begins with "*** Begin Patch", and this is a unified diff`},
 	} {
 		if s, err := parseV4A(tt.patch); err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "patch: ") {
 			t.Errorf("%s: %v, %v, want %q", name, s, err, tt.want)
 		}
 	}
-	got, err := parseV4A("\n" + wrap("*** Update File: a b ", "*** Move to: c", "@@ class A", "@@   def f", " x", "", "-y", "", "@@", "+z", "*** End of File", "", "*** Add File: d", "*** Delete File: e"))
+	got, err := parseV4A("\ufeff\n" + wrap("*** Update File: a b ", "*** Move to: c", "@@ class A", "@@   def f", " x", "", "-y", "", "@@", "+z", "*** End of File", "", "*** Add File: d", "*** Delete File: e"))
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -61,6 +65,8 @@ func TestPatchText(t *testing.T) {
 	for name, tt := range map[string]struct{ text, hunks, want, note, err string }{
 		"a line":                  {"a\nb\nc\n", " a\n-b\n+x\n+y", "a\nx\ny\nc\n", "", ""},
 		"two hunks in order":      {"a\nb\nc\nb\n", "-a\n+1\n@@\n c\n-b\n+2", "1\nb\nc\n2\n", "", ""},
+		"no place":                {"a\nb\n", "@@\n+c", "a\nb\nc\n", "names no place in the file, and was put at its end", ""},
+		"an empty file":           {"", "@@\n+c", "c\n", "", ""},
 		"hunks out of order":      {"a\nb\n", "-b\n+2\n@@\n-a\n+1", "", "", "its lines were not found below line 2 but on line 1: hunks are in the order of the file, and below their lines @@"},
 		"an anchor":               {source, "@@ class B:\n-        return 1\n+        return 2", strings.Replace(source, "1\n\nclass B:\n    def f(self):\n        return 1", "1\n\nclass B:\n    def f(self):\n        return 2", 1), "", ""},
 		"anchors one in another":  {source, "@@ class B:\n@@ def f(self):\n-        return 1\n+        return 2", strings.TrimSuffix(source, "1\n") + "2\n", "", ""},

@@ -59,7 +59,9 @@ func (p *patcher) apply(ctx context.Context, h *hunk) error {
 	case len(before) > 0:
 		at, t, err = p.find(ctx, h, before, from)
 	case len(h.anchors) == 0 || h.last:
-		at = len(p.lines)
+		if at = len(p.lines); at > 0 && !h.last {
+			p.notes = append(p.notes, fmt.Sprintf("the hunk on line %d of the patch names no place in the file, and was put at its end", h.line))
+		}
 	}
 	if err != nil {
 		return err
