@@ -8,11 +8,15 @@ from .clip import clip
 
 TYPE_CHECKING = False  # typing costs 10 ms at start
 if TYPE_CHECKING:
-    from typing import Callable, List, Optional, Pattern, Sequence, Tuple
+    from typing import Callable, List, Match, Optional, Pattern, Sequence, Tuple
 
 _TOKEN = re.compile(r"(?:^|(?<=/))\*\*/|/\*\*$|\*+|\?|\[[!^]?\]?[^\]/]*\]|\\.|.", re.S)
 _PART = re.compile(r"\\.|\[[!^]?\]?[^\]/]*\]|.", re.S)
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_CLASS = re.compile(r"\\.|\[[!^]?\]?[^\]/]*\]|(\[[^\]/]*)", re.S)
+_BRACKET = re.compile(r"\\.|\[", re.S)
+_LONGEST = 4096  # characters of globs, which are tried one by one
+_MOST, _ROOM = 1000, 1 << 16  # globs and characters that braces may stand for: they all come into one pattern
+_BRACES = re.compile(r"\{([^{},]*,[^{}]*)\}")
 
 
 def translate(glob: str) -> str:
@@ -20,7 +24,17 @@ def translate(glob: str) -> str:
 
     A `[` that no `]` closes within the name is literal, as in fnmatch.
     """
-    return ".*" if glob == "**" else "".join(map(_piece, _TOKEN.findall(glob)))
+    return ".*" if glob == "**" else "".join(map(_piece, _TOKEN.findall(_closed(glob))))
+
+
+def _closed(glob: str) -> str:
+    """Escape each `[` that no `]` closes. _TOKEN would look for one from each of them to the end of the name,
+    which takes the square of its length."""
+    return _CLASS.sub(lambda match: _BRACKET.sub(_escaped, match.group()) if match.group(1) else match.group(), glob)
+
+
+def _escaped(match: Match[str]) -> str:
+    return "\\[" if match.group() == "[" else match.group()
 
 
 def _piece(token: str) -> str:
@@ -45,16 +59,20 @@ def _leading_bracket(body: str) -> str:
 
 
 def expand(glob: str) -> List[str]:
-    """Return the globs that `{a,b}` stands for, nested braces included."""
-    done, todo = [], [glob]  # type: List[str], List[str]
+    """Return the globs that `{a,b}` stands for, nested braces included. Raises ValueError if they are too many."""
+    done, todo, room = [], [glob], _ROOM  # type: List[str], List[str], int
     while todo:
         one = todo.pop()
         braces = _BRACES.search(one)
-        if braces is None or len(todo) + len(done) > 1000:
+        if braces is None:
             done.append(one)
             continue
         head, tail = one[: braces.start()], one[braces.end() :]
-        todo.extend(head + choice + tail for choice in braces.group(1).split(","))
+        choices = braces.group(1).split(",")
+        room -= len(choices) * (len(head) + len(tail))
+        if room < 0 or len(choices) + len(todo) + len(done) > _MOST:
+            raise _bad(glob, "its braces stand for more than %d globs, or %d characters" % (_MOST, _ROOM))
+        todo.extend(head + choice + tail for choice in choices)
     return done
 
 
@@ -62,6 +80,8 @@ def choice(globs: str) -> Callable[[str, str], object]:
     """Return a matcher of several globs: a comma outside of braces and brackets stands between two, and one
     after a `!` takes away from what the others find, or from all, with what lies below a directory that it
     matches. Raises ValueError as matcher does."""
+    if len(globs) > _LONGEST:
+        raise _bad(globs, "it has %d characters, and may have %d" % (len(globs), _LONGEST))
     parts = _parts(globs)
     wanted = [matcher(part) for part in parts if not part.startswith("!")]
     but = [matcher(part[1:].lstrip()) for part in parts if part.startswith("!")]
@@ -103,12 +123,16 @@ def matcher(glob: str) -> Callable[[str, str], object]:
         by_path = _any([g.lstrip("/") if not g.startswith("./") else g[2:] for g in globs if "/" in g])
         by_name = _any([g for g in globs if "/" not in g])
     except re.error as err:
-        raise ValueError("bad glob %s: %s" % (clip(repr(glob)), clip(str(err)))) from None
+        raise _bad(glob, clip(str(err))) from None
 
     def match(path: str, name: str) -> object:
         return (by_name and by_name(name)) or (by_path and by_path(path))
 
     return match
+
+
+def _bad(glob: str, why: str) -> ValueError:
+    return ValueError("bad glob %s: %s" % (clip(repr(glob)), why))
 
 
 def _any(globs: Sequence[str]) -> Optional[Callable[[str], object]]:

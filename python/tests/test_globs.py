@@ -6,6 +6,7 @@ import unittest
 
 import support
 import test_files
+from _hermes_exec import globs
 
 
 class IgnoreTest(test_files.Tree):
@@ -84,6 +85,33 @@ class IgnoreTest(test_files.Tree):
                 self.assertEqual(self.found("x", file_glob=glob, output_mode="files_only"), want)
         self.assertEqual(self.found("*.go,*.txt", target="files"), ["a,b.txt", "a.go"])
         self.assertEqual(self.found("a,b", target="files"), ["a,b.txt"], "without a wildcard it is a part of a name")
+
+    def test_brackets_that_nothing_closes(self):
+        """By the square of their number this takes minutes."""
+        many = 1 << 18
+        self.assertEqual(globs.translate("[" * many), "\\[" * many)
+        self.assertEqual(globs.translate("[a" * many + "/[b]"), "\\[a" * many + "/[b]")
+        self.assertIsNotNone(globs.parse_rules("[" * many + "\nb"))
+        for glob, pattern in (
+            ("a[*[b", "a\\[[^/]*\\[b"),
+            ("[\\[b/[c]", "\\[\\[b/[c]"),
+            ("\\[[a[]/[/]", "\\[[a\\[]/\\[/\\]"),
+            ("[]a/**", "\\]a/.*"),
+        ):
+            with self.subTest(glob=glob):
+                self.assertEqual(globs.translate(glob), pattern)
+
+    def test_globs_that_are_too_much_are_refused(self):
+        self.put("ab.py", "x")
+        for glob, why in (
+            ("a" * 4096 + ",*.py", "characters, and may have 4096"),
+            ("{a,b}" * 10, "its braces stand for more than 1000 globs, or 65536 characters"),
+            ("{" + "," * 999 + "}" + "a" * 100, "its braces stand for more than 1000 globs, or 65536 characters"),
+        ):
+            for request in ({"pattern": glob + ",*", "target": "files"}, {"pattern": "x", "file_glob": glob}):
+                with self.subTest(glob=glob[:9], request=sorted(request)):
+                    self.assertIn(why, self.refused(self.found, **request))
+        self.assertEqual(self.found("x", file_glob="{a,b}" * 9 + "," + "*.py" + " " * 4000, output_mode="files_only"), ["ab.py"])
 
 
 if __name__ == "__main__":
