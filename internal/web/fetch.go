@@ -179,7 +179,7 @@ func redirects(resp *http.Response) bool {
 // target is where a server sends us. The credentials that the script gave are for their own server
 // alone; those that a server gives are not used at all.
 func target(from *url.URL, location string) (*url.URL, error) {
-	to, err := from.Parse(location)
+	to, err := parseLink(from, location)
 	if err != nil {
 		return nil, fmt.Errorf("redirected to %s, which is no URL", quoted(location))
 	}

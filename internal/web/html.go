@@ -77,7 +77,7 @@ func refresh(doc *html.Node, base *url.URL) string {
 	if name, value, found := strings.Cut(to, "="); found && strings.EqualFold(strings.TrimSpace(name), "url") {
 		to = strings.TrimSpace(value)
 	}
-	u, err := base.Parse(strings.Trim(to, `"'`))
+	u, err := parseLink(base, strings.Trim(to, `"'`))
 	if err != nil || to == "" || checkURL(u, to) != nil {
 		return ""
 	}
@@ -198,7 +198,7 @@ func title(doc *html.Node) string {
 // baseURL is what the links of a page are relative to.
 func baseURL(doc *html.Node, at *url.URL) *url.URL {
 	if n := find(doc, func(n *html.Node) bool { return n.DataAtom == atom.Base && attr(n, "href") != "" }); n != nil {
-		if u, err := at.Parse(attr(n, "href")); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+		if u, err := parseLink(at, attr(n, "href")); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
 			return u
 		}
 	}
@@ -326,7 +326,7 @@ func absolute(base *url.URL, link string) string {
 	if link == "" {
 		return link
 	}
-	u, err := base.Parse(link)
+	u, err := parseLink(base, link)
 	if err != nil {
 		return link
 	}

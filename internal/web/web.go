@@ -15,6 +15,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -107,7 +108,7 @@ func (c *Client) transport() *http.Transport {
 
 // parseURL reads an address that a script gave.
 func parseURL(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
+	u, err := parseLink(nil, text)
 	switch {
 	case text == "":
 		return nil, errors.New("the address is empty: one begins with http:// or https://")
@@ -117,6 +118,36 @@ func parseURL(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("%s is no URL", quoted(text))
 	}
 	return u, checkURL(u, text)
+}
+
+// parseLink reads an address that somebody gave, a script, a server or a page, relative to base if that is
+// not nil. What may not stand in its query is encoded as browsers do it: net/url lets that as it is, and a
+// space would break the line of the request.
+func parseLink(base *url.URL, text string) (*url.URL, error) {
+	read := url.Parse
+	if base != nil {
+		read = base.Parse
+	}
+	u, err := read(text)
+	if err == nil {
+		u.RawQuery = encodedQuery(u.RawQuery)
+	}
+	return u, err
+}
+
+// encodedQuery encodes what may not stand in a query. What is encoded stays so, and what separates its parts
+// is one of them still.
+func encodedQuery(raw string) string {
+	var b strings.Builder
+	for i := range len(raw) {
+		switch c := raw[i]; {
+		case c <= ' ', c >= 0x7f, c == '"', c == '<', c == '>':
+			fmt.Fprintf(&b, "%%%02X", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 // hasPort tells whether a text is a host and its port, which as a URL would be a scheme and what it opens.
