@@ -96,14 +96,14 @@ func TestTypes(t *testing.T) {
 	for path, want := range map[string]Page{
 		"/html": {"T", "text of the page"}, "/json": {"", `{"a": [1, "ü"]}`}, "/problem": {"", "{}"}, "/plain": {"", "a\nb\n"},
 		"/latin": {"", "café"}, "/utf16": {"", "hi"}, "/none": {"", "words"}, "/octets": {"", "just words"}, "/blank": {"", " \n"},
-		"/odd": {"", "odd"}, "/feed": {"", "<rss/>"},
+		"/odd": {"", "odd"}, "/feed": {"", "<rss/>"}, "/svg": {"", "<svg/>"},
 	} {
 		if p, err := fetch(t.Context(), local(nil), s.URL+path); err != nil || p != want {
 			t.Errorf("%s: %+v, %v; want %+v", path, p, err, want)
 		}
 	}
 	for path, want := range map[string]string{
-		"/image": "image/png is no text", "/svg": "image/svg+xml is no text", "/zip": "application/zip is no text", "/binary": "binary data",
+		"/image": "image/png is no text", "/zip": "application/zip is no text", "/binary": "binary data",
 		"/hidden": "image/png is no text", "/nopdf": "this is no PDF", "/gone": "the server answered 404 Not Found",
 		"/empty": "/empty: the page is empty: the server answered 200 OK and no bytes",
 		"/same":  "/same: the page is empty: the server answered 204 No Content and no bytes",

@@ -34,7 +34,7 @@ func formOf(media string) (f form, ok bool) {
 		return asText, true
 	}
 	top, name, _ := strings.Cut(media, "/")
-	if top == "text" || top != "image" && strings.HasSuffix(name, "+xml") || strings.HasSuffix(name, "+json") || strings.HasSuffix(name, "+yaml") ||
+	if top == "text" || strings.HasSuffix(name, "+xml") || strings.HasSuffix(name, "+json") || strings.HasSuffix(name, "+yaml") ||
 		top == "application" && isText(strings.TrimPrefix(name, "x-")) {
 		return asText, true
 	}

@@ -11,13 +11,13 @@ func TestTypesOfText(t *testing.T) {
 	for _, media := range []string{
 		"application/jsonl", "application/x-jsonlines", "application/typescript", "application/x-typescript", "application/x-mpegURL", "application/vnd.apple.mpegurl",
 		"application/json5", "application/x-shellscript", "application/x-python", "application/csv", "application/x-pem-file", "application/xml-dtd", "message/rfc822",
-		"application/ld+json", "*/*", "application/x-download", "application/x-javascript", "application/json, application/json",
+		"application/ld+json", "image/svg+xml", "model/x3d+xml", "*/*", "application/x-download", "application/x-javascript", "application/json, application/json",
 	} {
 		if p := pageAs(t, media, "just words"); p.Text != "just words" {
 			t.Errorf("%s: %+v", media, p)
 		}
 	}
-	for _, media := range []string{"application/zip", "application/x-tar", "application/wasm", "image/png", "image/svg+xml", "audio/mpeg", "video/mp4", "font/woff2", "application/gzip"} {
+	for _, media := range []string{"application/zip", "application/x-tar", "application/wasm", "image/png", "audio/mpeg", "video/mp4", "font/woff2", "application/gzip"} {
 		if _, ok := formOf(media); ok {
 			t.Errorf("%s is read", media)
 		}
