@@ -117,6 +117,14 @@ func (l *lazy) Read(p []byte) (int, error) {
 // gunzip reads streams of gzip behind each other. What follows them and is none, as some servers pad them,
 // is passed over, as browsers do.
 func gunzip(r *bufio.Reader) (io.Reader, error) {
+	const begin = "\x1f\x8b\x08"
+	head, err := r.Peek(len(begin))
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, err
+	case !strings.HasPrefix(begin, string(head)): // gzip would say of a short one that it ends early
+		return nil, gzip.ErrHeader
+	}
 	z, err := gzip.NewReader(r)
 	if err != nil {
 		return nil, err

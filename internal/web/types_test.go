@@ -84,4 +84,12 @@ func TestBehindGzip(t *testing.T) {
 		s := siteOf(t, pack(body))
 		wants(t, local(nil), s.URL, "only a part of the page came: it is compressed, and ends in the middle")
 	}
+	for _, body := range []string{"h", "hello", "\x1f", "\x1f\x8b\x08", "\x1f\x8b?", "{}"} {
+		want := "the page is not compressed as its server says: gzip: invalid header"
+		if strings.HasPrefix(packed, body) {
+			want = "only a part of the page came: it is compressed, and ends in the middle"
+		}
+		s := siteOf(t, pack(body))
+		wants(t, local(nil), s.URL, want)
+	}
 }
