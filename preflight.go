@@ -26,7 +26,7 @@ const preflightWait = 5 * time.Second
 // longer ones.
 const maxPreflight = 1 << 20
 
-// maxCheck and checkWait bound a look that was asked for: longer ones are generated, and their
+// maxCheck and checkWait bound a look that was asked for. Longer scripts are generated, and their
 // tree takes up to 600 times as much memory.
 const (
 	maxCheck  = 4 << 20

@@ -32,6 +32,11 @@ _WORDS = {"string": "a string", "integer": "an integer", "number": "a number", "
 
 
 class Arguments:
+    """Looks at the calls of tools: call() for each, after the find() of results.
+
+    Of the script it has what nodes has found, how often each name is bound, and whether it is alone,
+    with no cells before it; say is told what is wrong, and handed of an argument that is a result."""
+
     def __init__(self, found: nodes.Nodes, bound: Counter[str], alone: bool, results: Results, say: Say, handed: Handed) -> None:
         self._nodes, self._bound, self._alone = found, bound, alone
         self._results, self._say, self._handed = results, say, handed

@@ -62,6 +62,10 @@ def _look(request: Dict[str, Any], tree: ast.Module) -> List[Finding]:
 
 
 class _Look:
+    """Looks at a script, once: script() finds what is wrong, then findings() is what of that to tell.
+
+    The request is what stdin gets, and the tree that of its code."""
+
     def __init__(self, request: Dict[str, Any], tree: ast.Module) -> None:
         self._said = []  # type: List[Tuple[ast.AST, str, str, Any]]
         self._tools = {t[key]: t for t in request["tools"] for key in ("name", "alias") if t.get(key)}  # type: Dict[str, Tool]
@@ -241,18 +245,16 @@ class _Look:
     def _no_key(self, node: ast.AST, of: Any, key: Optional[str], raised: str) -> None:
         """Complains of a key that the result of a tool never has."""
         tool = self._results.of(of)
-        if not tool or key is None or not self._lacks(of, tool, key):
+        if not tool or key is None or not self._lacks(tool, key) or not self._results.sure(of, key):
             return
         known = self._tools[tool]
         where = "; ".join(w for w in (known.get("holds"), listed(known["keys"])) if w)
         self._say(node, 'what %s returns has no "%s": %s' % (tool, key, where), raised)
 
-    def _lacks(self, of: Any, tool: str, key: str) -> bool:
-        """Tells whether an expression is sure to be without a key."""
-        keys = self._tools[tool].get("keys")
-        if not keys or key in keys or key == "error":
-            return False
-        return self._results.sure(of, key)
+    def _lacks(self, tool: str, key: str) -> bool:
+        """Tells whether a tool is sure to return no such key."""
+        keys = self._tools[tool].get("keys") or [key]  # nobody knows
+        return key not in keys and key != "error"
 
     def _loop(self, node: Any) -> None:
         of = node.iter
@@ -262,9 +264,9 @@ class _Look:
         tool = self._results.of(of)
         if not tool:
             return
-        listed = through in _LISTED
-        same = listed or of is node.iter  # the keys themselves are what the loop has
-        if (of.__class__ is not ast.Name and not listed) or (same and nodes.unpacks(node.target)):
+        keys = through in _LISTED
+        same = keys or of is node.iter  # the keys themselves are what the loop has
+        if (of.__class__ is not ast.Name and not keys) or (same and nodes.unpacks(node.target)):
             self._not(of, tool, _KEYS, "TypeError")
         target = node.target
         if through == "enumerate" and nodes.unpacks(target) and len(target.elts) == 2:
@@ -367,20 +369,13 @@ class _Look:
         text = nodes.text(left)
         if isinstance(op, (ast.In, ast.NotIn)):
             tool = self._results.of(right) if text is not None else ""
-            if tool and self._asks_text(right, tool, text or ""):
+            if tool and self._lacks(tool, text or "") and self._results.only_asked(right, text or ""):
                 self._not(node, tool, "a dict, and in looks at its keys", "")
             return
         tool = self._results.of(left if text is None else right)
         other = nodes.text(right) if text is None else text
         if tool and other is not None:
             self._not(node, tool, _DICT, "TypeError")
-
-    def _asks_text(self, of: Any, tool: str, key: str) -> bool:
-        """Tells whether in asks a result for what is no key of it, and does not take that as one later."""
-        keys = self._tools[tool].get("keys")
-        if not keys or key in keys or key == "error":
-            return False
-        return self._results.only_asked(of, key)
 
 
 def main() -> int:

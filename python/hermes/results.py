@@ -30,6 +30,11 @@ def of_dict(name: str) -> bool:
 
 
 class Results:
+    """Knows which expressions are results: called() at once, the rest after find(), once.
+
+    Of the script it has what nodes has found, how often each name is used and bound, and whether it
+    is alone, with no cells before it; tool and function tell what its calls are of."""
+
     def __init__(self, found: nodes.Nodes, used: Counter[str], bound: Counter[str], alone: bool, tool: Tool, function: Function) -> None:
         self._nodes, self._used, self._bound, self._alone = found, used, bound, alone
         self._tool, self._function = tool, function

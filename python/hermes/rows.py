@@ -29,6 +29,11 @@ _TESTS = (ast.If, ast.While, ast.IfExp)
 
 
 class Rows:
+    """Looks at the rows of results: look(), once, after the find() of results.
+
+    Of the script it has what nodes has found, and how often each name is bound; function tells what
+    its calls are of that are of no tool, and tools are those of the request, by name."""
+
     def __init__(self, found: nodes.Nodes, bound: Counter[str], results: Results, function: Callable[[Any], str], tools: Dict[str, Tool]) -> None:
         self._nodes, self._bound, self._results, self._function = found, bound, results, function
         self._tools = {name: t["rows"] for name, t in tools.items() if t.get("rows")}
