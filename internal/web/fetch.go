@@ -93,6 +93,8 @@ func (f *fetcher) step(ctx context.Context, u *url.URL) (next *url.URL, p Page, 
 		return next, p, err
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return nil, p, f.refused(ctx, u, resp, giveUp)
+	case resp.StatusCode == http.StatusPartialContent && !isWhole(resp.Header.Get("Content-Range")):
+		return nil, p, errors.New("only a part of the page came: the server answered 206 Partial Content, although all of it was asked for")
 	}
 	p, err = f.receive(ctx, u, resp)
 	if err == nil {
@@ -174,6 +176,13 @@ func redirects(resp *http.Response) bool {
 		return resp.Header.Get("Location") != ""
 	}
 	return false
+}
+
+// isWhole tells whether the part that an answer has is all that there is.
+func isWhole(contentRange string) bool {
+	var first, last, size int64
+	n, err := fmt.Sscanf(contentRange, "bytes %d-%d/%d", &first, &last, &size)
+	return err == nil && n == 3 && first == 0 && last == size-1
 }
 
 // target is where a server sends us. The credentials that the script gave are for their own server

@@ -63,6 +63,20 @@ func TestBinaryAsHTML(t *testing.T) {
 	}
 }
 
+// A part that nobody asked for is no page, unless it is all of it.
+func TestUnaskedPart(t *testing.T) {
+	for contentRange, want := range map[string]string{
+		"bytes 0-3/4": "", "bytes 0-3/5": "part", "bytes 1-4/4": "part", "bytes 0-3/*": "part", "": "part", "bytes 0-": "part",
+	} {
+		s := siteOf(t, refuse(http.StatusPartialContent, "text/plain", "page", "Content-Range", contentRange))
+		if want != "" {
+			wants(t, local(nil), s.URL, s.URL+": only a part of the page came: the server answered 206 Partial Content, although all of it was asked for")
+		} else if p, err := fetch(t.Context(), local(nil), s.URL); err != nil || p.Text != "page" {
+			t.Errorf("%s: %+v, %v", contentRange, p, err)
+		}
+	}
+}
+
 // What stands behind a stream of gzip is no reason to have nothing; what is missing of one is.
 func TestBehindGzip(t *testing.T) {
 	packed := string(zip(t, "packed"))
