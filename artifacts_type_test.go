@@ -3,6 +3,9 @@ package hermes
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
 )
 
 // The ending counts where the content does not speak against it.
@@ -52,8 +55,32 @@ func TestMediaType(t *testing.T) {
 		{"a.txt", strings.Repeat("x", 34) + "LP", plain},
 		{"a", "BM\x10\x00\x00\x00", "image/bmp"},
 	} {
-		if got := mediaTypeOf(tt.name, []byte(tt.head)); got != tt.want {
+		if got := mediaTypeOf(tt.name, []byte(tt.head), true); got != tt.want {
 			t.Errorf("%s of %.20q: %s, want %s", tt.name, tt.head, got, tt.want)
 		}
+		if got, want := mediaTypeOf(tt.name, []byte(tt.head), false), strings.TrimSuffix(tt.want, "; charset=utf-8"); got != want {
+			t.Errorf("%s of %.20q, not UTF-8: %s, want %s", tt.name, tt.head, got, want)
+		}
 	}
+}
+
+func TestSpelling(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String().AsAny(), rapid.SliceOf(rapid.Byte()).AsAny()).Draw(t, "text")
+		data, ok := text.([]byte)
+		if !ok {
+			data = []byte(text.(string))
+		}
+		s, left := &spelling{}, data
+		for len(left) > 0 {
+			n := rapid.IntRange(1, len(left)).Draw(t, "n")
+			if _, err := s.Write(left[:n]); err != nil {
+				t.Fatal(err)
+			}
+			left = left[n:]
+		}
+		if s.isUTF8() != utf8.Valid(data) {
+			t.Errorf("%q: %v", data, s.isUTF8())
+		}
+	})
 }

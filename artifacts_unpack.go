@@ -188,15 +188,17 @@ func writeArtifact(root *os.Root, name string, data *sound) (*wholeYet, error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // it is short, or the archive is
 		err = data.err
 	}
+	text := &spelling{}
+	both := io.MultiWriter(f, text)
 	if err == nil {
-		_, err = f.Write(head[:n])
+		_, err = both.Write(head[:n])
 	}
 	if err == nil {
-		_, err = io.Copy(f, data)
+		_, err = io.Copy(both, data)
 	}
 	info, failed := f.Stat()
 	if err = errors.Join(err, failed, f.Close()); err != nil {
 		return nil, errors.Join(err, ignoreMissing(root.Remove(temp)))
 	}
-	return &wholeYet{temp, name, info, Artifact{MediaType: mediaTypeOf(name, head[:n])}}, nil
+	return &wholeYet{temp, name, info, Artifact{MediaType: mediaTypeOf(name, head[:n], text.isUTF8())}}, nil
 }
