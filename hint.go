@@ -35,6 +35,7 @@ type evidence struct {
 	python  string // the interpreter
 	shipped string // the name of a FILE that was sent alone; "" if none was
 
+	artifacts bool   // there is a directory for them
 	noNetwork bool   // backend.Info.NoNetwork
 	memory    int64  // backend.Info.Memory
 	memoryDir string // the directory whose files count as memory; "" if there is none
@@ -66,7 +67,7 @@ func hint(e evidence) string {
 	x := exception(e.stderr)
 	for _, class := range []func(evidence, raised) string{
 		missingTool, missingName, missingModule, droppedVariable, failedCall, resultAsText, unreachable, headless,
-		fenced, awaited, asked, dotted, waited,
+		fenced, awaited, asked, dotted, waited, unwanted,
 	} {
 		if text := class(e, x); text != "" {
 			return text

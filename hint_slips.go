@@ -55,3 +55,12 @@ func waited(e evidence, x raised) string {
 func (e evidence) documents(key string) bool {
 	return slices.ContainsFunc(e.tools, func(s tool.Spec) bool { return strings.Contains(s.Returns, `"`+key+`"`) })
 }
+
+// unwanted: the script writes artifacts, which nobody asked for.
+func unwanted(e evidence, x raised) string {
+	none := x.kind == "KeyError" && x.message == "'"+envArtifacts+"'" || x.kind == "TypeError" && strings.Contains(x.message, "NoneType")
+	if e.artifacts || !none || !strings.Contains(string(e.code), envArtifacts) {
+		return ""
+	}
+	return "There is no $" + envArtifacts + " in this run: --artifacts DIR makes one, whose files come to DIR."
+}

@@ -228,6 +228,21 @@ func TestHint(t *testing.T) {
 			nil,
 		},
 		{"nothing was called and nothing was printed", evidence{status: Success}, nil},
+		{
+			"artifacts that nobody asked for",
+			with(failing("KeyError: 'HERMES_ARTIFACTS'"), func(e *evidence) { e.code = []byte("os.environ['HERMES_ARTIFACTS']") }),
+			[]string{"--artifacts DIR"},
+		},
+		{
+			"artifacts that nobody asked for, by get",
+			with(failing("TypeError: unsupported operand type(s) for +: 'NoneType' and 'str'"), func(e *evidence) { e.code = []byte("os.environ.get('HERMES_ARTIFACTS') + '/x'") }),
+			[]string{"--artifacts DIR"},
+		},
+		{
+			"artifacts that somebody asked for",
+			with(failing("KeyError: 'HERMES_ARTIFACTS'"), func(e *evidence) { e.code, e.artifacts = []byte("{}['HERMES_ARTIFACTS']"), true }),
+			nil,
+		},
 		{"a timeout", with(failing("ModuleNotFoundError: No module named 'pandas'"), func(e *evidence) { e.status, e.kind = Timeout, KindTimeout }), nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -186,7 +186,7 @@ func (r *run) evidence(res *Result, stdout, stderr output.Text) evidence {
 		refused: r.calls.Refused - r.calls.OverBudget, refusal: r.calls.Refusal, cut: stdout.Truncated || stderr.Truncated,
 		dropped: r.report.Dropped, reserved: r.env.options.Settings.ReservedEnv,
 		python: r.env.Info().Python.Path, shipped: r.source.shipped,
-		noNetwork: r.env.Info().NoNetwork, memory: r.env.Info().Memory,
+		artifacts: r.artifacts != nil, noNetwork: r.env.Info().NoNetwork, memory: r.env.Info().Memory,
 	}
 	if r.env.Info().TempInMemory {
 		e.memoryDir = r.env.Info().Temp
