@@ -91,6 +91,9 @@ func (r *run) collect(ctx context.Context) {
 	if err == nil {
 		err = errors.Join(r.receive(ctx, root), root.Close())
 	}
+	if err != nil && r.env.life.Err() != nil {
+		err = errors.New("the run was ended at once, before they came")
+	}
 	if err != nil {
 		r.warnings = append(r.warnings, fmt.Sprintf("artifacts were lost: %v", err))
 		return

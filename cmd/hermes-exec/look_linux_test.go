@@ -76,3 +76,20 @@ func TestFirstRunOnATerminal(t *testing.T) {
 		})
 	}
 }
+
+// Who looks on is told where the script's files are, of the first of very many.
+func TestArtifactsOnATerminal(t *testing.T) {
+	s := newShell(t)
+	dir := testenv.TempDir(t)
+	script := dir + "/many.py"
+	code := "import os\nfor i in range(23): open('%s/f%02d' % (os.environ['HERMES_ARTIFACTS'], i), 'w').close()\n"
+	if err := os.WriteFile(script, []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := onTerminal(t, s.command("--artifacts", dir+"/out", script), "xterm", unix.Winsize{Row: 24, Col: 200})
+	shown := m.Expect("artifacts: 3 more, in the same directory; --output json lists all")
+	if n := strings.Count(shown, "artifact: "+dir+"/out/f"); n != 20 {
+		t.Errorf("%d lines: %q", n, shown)
+	}
+	m.ends(0)
+}

@@ -108,10 +108,16 @@ func (s textSink) artifacts(r *hermes.Result) {
 	if f, ok := s.app.err.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
 		return
 	}
-	for _, f := range r.Artifacts {
+	for _, f := range r.Artifacts[:min(len(r.Artifacts), mostShown)] {
 		s.app.complain("artifact: " + f.String())
 	}
+	if n := len(r.Artifacts) - mostShown; n > 0 {
+		s.app.complain(fmt.Sprintf("artifacts: %d more, in the same directory; --output json lists all", n))
+	}
 }
+
+// mostShown is how many artifacts a person is told of by name: more would be no sight of what else is told.
+const mostShown = 20
 
 // jsonSink prints the result on one line.
 type jsonSink struct{ app *app }
