@@ -19,12 +19,31 @@ func (e *addressError) Error() string {
 	return fmt.Sprintf("the address %s is not public (%s); web.allow_private permits it", e.addr, e.kind)
 }
 
-type block struct{ prefix, kind string }
+// rule says which addresses are public. It is made once for a transport, and asked at every dial.
+type rule struct {
+	special []block
+	given   netip.Prefix // of IPv6
+}
 
-// special are the blocks that are not for the public, as the registries of special-purpose addresses
-// have them. Of IPv6 nothing but 2000::/3 is given out, so that the rest needs no list.
-func special() []block {
-	return []block{
+// block are addresses that are not for the public.
+type block struct {
+	prefix netip.Prefix
+	kind   string
+}
+
+func newRule() rule {
+	r := rule{given: netip.MustParsePrefix("2000::/3")}
+	for _, s := range special() {
+		r.special = append(r.special, block{netip.MustParsePrefix(s[0]), s[1]})
+	}
+	return r
+}
+
+// special are the blocks that are not for the public, and of what kind they are, as the registries of
+// special-purpose addresses have them. Of IPv6 nothing but 2000::/3 is given out, so that the rest needs
+// no list.
+func special() [][2]string {
+	return [][2]string{
 		{"0.0.0.0/8", "this network"},
 		{"10.0.0.0/8", "private"},
 		{"100.64.0.0/10", "shared by carriers"},
@@ -56,15 +75,15 @@ func special() []block {
 	}
 }
 
-// checkAddress says why an address is not public.
-func checkAddress(a netip.Addr) error {
+// check says why an address is not public.
+func (r rule) check(a netip.Addr) error {
 	plain := a.Unmap().WithZone("")
-	for _, s := range special() {
-		if netip.MustParsePrefix(s.prefix).Contains(plain) {
+	for _, s := range r.special {
+		if s.prefix.Contains(plain) {
 			return &addressError{a, s.kind}
 		}
 	}
-	if plain.Is6() && !netip.MustParsePrefix("2000::/3").Contains(plain) {
+	if plain.Is6() && !r.given.Contains(plain) {
 		return &addressError{a, "reserved"}
 	}
 	return nil

@@ -35,7 +35,7 @@ func (e Engines) Searcher() (*Searcher, error) {
 	if p == nil {
 		return nil, errors.New(why)
 	}
-	check := checkAddress
+	check := newRule().check
 	if _, own := p.(searxng); own || e.AllowPrivate {
 		check = func(netip.Addr) error { return nil } // the operator has named the place
 	}

@@ -16,11 +16,12 @@ import (
 // public makes one address of this machine one that the rule lets through, as a server in the world
 // would be.
 func public(a string) func(netip.Addr) error {
+	rule := newRule()
 	return func(got netip.Addr) error {
 		if got.Unmap() == netip.MustParseAddr(a) {
 			return nil
 		}
-		return checkAddress(got)
+		return rule.check(got)
 	}
 }
 

@@ -61,7 +61,7 @@ type Client struct {
 // NewClient returns a client that dials public addresses, or all, and keeps what it fetched in cache,
 // if that is not nil.
 func NewClient(allowPrivate bool, cache *Cache) *Client {
-	return &Client{AllowPrivate: allowPrivate, Cache: cache, limits: defaultLimits(), refuse: checkAddress}
+	return &Client{AllowPrivate: allowPrivate, Cache: cache, limits: defaultLimits(), refuse: newRule().check}
 }
 
 // Each fetches pages side by side, one whose address is there several times once. It tells done of each as
