@@ -8,8 +8,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -125,6 +127,67 @@ func TestTimesOfTransport(t *testing.T) {
 	slow := &net.OpError{Op: "dial", Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 80}, Err: context.DeadlineExceeded}
 	if got := unanswered(slow).Error(); got != "cannot connect to 192.0.2.1:80: no answer within 10s" {
 		t.Error(got)
+	}
+}
+
+// told is a connection that tells when it is closed.
+type told struct {
+	net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *told) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+// A server may close a connection before the request is on its way, which net/http tells by an error of its own.
+func TestClosedBeforeRequest(t *testing.T) {
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close()
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	closed := make(chan struct{})
+	tr := newTransport(nil, anywhere)
+	dial := tr.DialContext
+	tr.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		return &told{Conn: c, closed: closed}, err
+	}
+	t.Cleanup(tr.CloseIdleConnections)
+	// The transport has noticed that it is closed before it begins with the request.
+	within, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	ctx := httptrace.WithClientTrace(within, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+		select {
+		case <-closed:
+		case <-within.Done():
+		}
+	}})
+	u, err := url.Parse("http://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := tr.RoundTrip(newRequest(ctx, u))
+	if err == nil {
+		resp.Body.Close()
+		t.Fatal("the server answers")
+	}
+	if got := unanswered(err); errors.Is(err, io.EOF) || got.Error() != "the server closed the connection without an answer" {
+		t.Errorf("%v, of %v", got, err)
 	}
 }
 
