@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -80,14 +81,11 @@ func (s *Searcher) Search(ctx context.Context, query string, limit int) (found [
 	return found, "", nil
 }
 
-// partly says that a page, counted from 0, did not come behind others that did. Scripts look for the word
+// partly says why a page, counted from 0, did not come behind others that did. Scripts look for the word
 // error in what they get, so that an answer with results must not have it.
 func (s *Searcher) partly(page int, err error) string {
-	note := fmt.Sprintf("page %d of the results did not come from %s, so there may be more", page+1, s.provider.name())
-	if why := err.Error(); !strings.Contains(strings.ToLower(why), "error") {
-		note += ": " + why
-	}
-	return note
+	why := regexp.MustCompile("(?i)error").ReplaceAllLiteralString(err.Error(), "failure")
+	return fmt.Sprintf("page %d of the results did not come from %s, so there may be more: %s", page+1, s.provider.name(), why)
 }
 
 // page asks for one page, again if the provider wants to be asked later and that is soon.

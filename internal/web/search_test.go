@@ -273,7 +273,7 @@ func TestFurtherPages(t *testing.T) {
 		"gone":        {refuse(404, "text/plain", ""), short + ": the server answered 404 Not Found"},
 		"turned away": {refuse(429, "text/plain", "", "Retry-After", "9999"), short + ": the server answered 429 Too Many Requests; it wants to be asked again in 2h46m39s, which is too long to wait"},
 		"broken":      {write("text/html", "<p>"), short + ": the answer is a page and no JSON: web.searxng_url is to be the address below which /search lies"},
-		"that word":   {refuse(500, "text/plain", ""), short},
+		"that word":   {refuse(500, "text/plain", ""), short + ": the server answered 500 Internal Server failure"},
 		"no more":     {write("application/json", `{"results": []}`), ""},
 	} {
 		s := site(t, map[string]http.HandlerFunc{"/search": func(w http.ResponseWriter, r *http.Request) {
