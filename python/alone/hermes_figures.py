@@ -31,7 +31,7 @@ _agg = import_module("matplotlib.backends.backend_agg")  # type: Any
 _bases = import_module("matplotlib.backend_bases")  # type: Any
 _helpers = import_module("matplotlib._pylab_helpers")  # type: Any
 
-_LOG = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hermes_figures.log")
+_LOG = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hermes_figures.log")  # as in figures.py
 _pid = os.getpid()
 _last = 0  # the number of the last figure: a later cell does not take the name of an earlier one's
 wanted = True  # a kernel says of each cell whether it wants its figures saved

@@ -14,6 +14,7 @@ import re
 import stat
 import sys
 
+from .figures import LOG
 from .scratch import remove_tree
 
 TYPE_CHECKING = False
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO, Dict, Iterator, List, Tuple
 
 REPORT, TORN = b"R", b"T"  # typeReport and typeTorn on the host
-_LOG = "hermes_figures.log"  # beside the directory: what that module, and kernel.py, have to tell
 _SHOWN = 10  # names in a report, of a kind
 _LONGEST = 500  # characters of a name or a reason there
-_MOST = 1 << 20  # bytes of what is read of _LOG
+_MOST = 1 << 20  # bytes of what is read of LOG
 _OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _KINDS = (
     (stat.S_ISLNK, "a symbolic link"),
@@ -113,7 +113,7 @@ def main() -> int:
                 archive.addfile(info, whole)  # type: ignore[arg-type]
                 if whole.torn:
                     entry(archive, TORN, whole.torn)
-        figures(os.path.join(os.path.dirname(root), _LOG), report)
+        figures(os.path.join(os.path.dirname(root), LOG), report)
         fields = report.fields()
         if fields:
             entry(archive, REPORT, json.dumps(fields))
@@ -167,7 +167,7 @@ def regular(path: str) -> BinaryIO:
 
 
 def figures(path: str, report: Report) -> None:
-    """Takes what python/alone/hermes_figures.py and kernel.py have left word of. The script may have written there too."""
+    """Takes what python/alone/hermes_figures.py and figures.py have left word of. The script may have written there too."""
     import json
 
     lines = []  # type: List[bytes]

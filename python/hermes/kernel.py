@@ -16,7 +16,7 @@ import os
 import sys
 import traceback
 
-from . import cellcode, ending, frames
+from . import cellcode, ending, figures, frames
 from .definitions import Definitions
 from .scratch import remove_tree
 from .streams import Streams, high_copy
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 _CONTROL = 3
 _LENGTH = 4
 _FIGURES = "MPLBACKEND"  # a variable of those cells whose figures are to be saved
-_LOG = "hermes_figures.log"  # as in artifacts.py
 _LIBRARY = __file__[: -len("kernel.py")]
 
 
@@ -130,7 +129,8 @@ class Kernel:
             code = 1
         if os.getpid() != self._pid:
             _leave(code)  # a forked child that returned from the cell
-        self._save_figures()
+        if _FIGURES in self._before:
+            figures.save(self._definitions.path)
         _flush()
         if self._refused:
             self._control.send(
@@ -151,7 +151,7 @@ class Kernel:
         """Puts the cell where the host wants it, and drops stubs of a tool set that has changed."""
         script = message["script"][0] if "script" in message else os.fsencode(self._definitions.path)
         self._set(message.get("env", []))
-        self._tell_figures()
+        figures.tell(_FIGURES in self._before)
         sys.argv = [os.fsdecode(a) for a in [script] + message.get("arg", [])]
         if "dir" in message:
             self._go(message["dir"][0])
@@ -178,37 +178,6 @@ class Kernel:
             import importlib
 
             importlib.invalidate_caches()
-
-    def _tell_figures(self) -> None:
-        """Says to the backend for figures whether this cell wants them saved."""
-        try:
-            figures = sys.modules.get("hermes_figures")
-            if figures is not None:
-                figures.wanted = _FIGURES in self._before  # type: ignore[attr-defined]
-        except BaseException:  # the modules are where user code can change them
-            pass
-
-    def _save_figures(self) -> None:
-        """Saves what the cell has drawn and not shown, if it is to be. Where matplotlib has another backend
-        than ours, that is left for the host to tell."""
-        if _FIGURES not in self._before:
-            return
-        try:
-            figures = sys.modules.get("hermes_figures")
-            helpers = sys.modules.get("matplotlib._pylab_helpers")
-            if figures is not None:
-                figures.flush()
-            elif helpers is not None and helpers.Gcf.figs:
-                self._note(other=str(dict.get(sys.modules["matplotlib"].rcParams, "backend")))
-        except BaseException:  # as above
-            pass
-
-    def _note(self, **what: str) -> None:
-        """Leaves word for the result, as hermes_figures does."""
-        import json
-
-        with open(os.path.join(os.path.dirname(self._definitions.path), _LOG), "ab", opener=_at_once) as file:
-            file.write(json.dumps(what).encode() + b"\n")
 
     def _go(self, path: bytes) -> None:
         """Goes to the directory of the cell, which takes the place of the one before on sys.path.
@@ -264,11 +233,6 @@ class Kernel:
             return 1
         finally:
             self._interrupts.running = False
-
-
-def _at_once(path: str, flags: int) -> int:
-    """Opens a file to write to, and does not wait where somebody has put a FIFO."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
 
 
 def _cwd() -> bytes:

@@ -83,7 +83,7 @@ class ArtifactsTest(unittest.TestCase):
         self.assertEqual((odd["count"], len(odd["first"]), odd["first"][2][0]), (30, 10, "link2"))
 
     def test_what_figures_have_left_word_of(self) -> None:
-        log = os.path.join(os.path.dirname(self.root), artifacts._LOG)
+        log = os.path.join(os.path.dirname(self.root), artifacts.LOG)
         lines = ['{"open": 1}', '{"done": 1}', '{"failed": ["f", "w"]}', "x", "[]", '{"failed": 1}', '{"open": []}', '{"failed": ["g", "%s"]}' % ("w" * 600)]
         for more, still in (("", {}), ('{"open": 2}\n', {"open": True}), ('{"other": "agg"}\n', {"other": "agg"})):
             with open(log, "w") as f:
@@ -96,7 +96,7 @@ class ArtifactsTest(unittest.TestCase):
     def test_something_else_where_figures_leave_word(self) -> None:
         for what in ("a FIFO", "a FIFO that somebody writes to", "a directory"):
             with self.subTest(what=what):
-                log = os.path.join(os.path.dirname(self.root), artifacts._LOG)
+                log = os.path.join(os.path.dirname(self.root), artifacts.LOG)
                 if what == "a directory":
                     os.mkdir(log)
                 else:

@@ -8,6 +8,9 @@ import sys
 import tempfile
 import unittest
 
+import support  # noqa: F401 - makes the library importable
+from _hermes_exec import figures
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DRAW = "import os, matplotlib.pyplot as plt\nplt.figure('one')\n"
 
@@ -137,6 +140,12 @@ class FiguresTest(unittest.TestCase):
         code += "import hermes_figures\nhermes_figures.flush()\nassert figure.drawn == 3, figure.drawn\n"
         self.assertEqual(self.draw(code), "")
         self.assertEqual(self.saved(), {"own": "two", "figure-1.png": "one"})
+
+    def test_the_library_knows_it_by_its_names(self):
+        names = "import %s as of\nassert callable(of.flush) and of.wanted is True\nplt.figure('bad')\n" % figures.MODULE
+        self.assertEqual(self.draw(names), "")
+        self.assertEqual(figures.MODULE + ".py", os.path.basename(self.module))
+        self.assertIn(figures.LOG, os.listdir(os.path.dirname(self.module)))
 
     def test_no_directory(self):
         self.assertIn("UserWarning: the figure is saved nowhere", self.draw("plt.show()\n", self.folder + "/none"))
