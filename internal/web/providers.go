@@ -64,12 +64,12 @@ func (e Engines) choose() (provider, string) {
 }
 
 // keep takes over a result, if it leads to a page.
-func keep(found []Result, title, address, description string) []Result {
-	address = strings.TrimSpace(address)
+func keep(found []Result, title, link, description scalar) []Result {
+	address := strings.TrimSpace(string(link))
 	if u, err := url.Parse(address); err != nil || checkURL(u, address) != nil {
 		return found
 	}
-	return append(found, Result{Title: words(title), URL: address, Description: words(description)})
+	return append(found, Result{Title: words(string(title)), URL: address, Description: words(string(description))})
 }
 
 // get is a request without a body.
@@ -90,25 +90,6 @@ func get(ctx context.Context, base, path string, query url.Values) (*http.Reques
 	return req, err
 }
 
-// unreadable says that an answer is not in the provider's format.
-func unreadable(err error) error {
-	var shape *json.UnmarshalTypeError
-	if !errors.As(err, &shape) {
-		return errors.New("the answer is no JSON")
-	}
-	where, what, article := "it", strings.Fields(shape.Value)[0], "a "
-	if shape.Field != "" {
-		where = `"` + strings.ToLower(shape.Field) + `" in it`
-	}
-	switch what {
-	case "object", "array":
-		article = "an "
-	case "bool":
-		what = "boolean"
-	}
-	return errors.New("the answer is not as expected: " + where + " is " + article + what)
-}
-
 // searxng is an instance of SearXNG that the operator trusts.
 type searxng struct{ base string }
 
@@ -120,8 +101,8 @@ func (p searxng) request(ctx context.Context, query string, _, page int) (*http.
 
 func (searxng) results(body []byte) (found []Result, more bool, err error) {
 	var a struct {
-		Results []struct{ Title, URL, Content string }
-		Silent  [][]string `json:"unresponsive_engines"`
+		Results []struct{ Title, URL, Content scalar }
+		Silent  [][]scalar `json:"unresponsive_engines"`
 	}
 	if err := json.Unmarshal(body, &a); err != nil {
 		if bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
@@ -129,13 +110,20 @@ func (searxng) results(body []byte) (found []Result, more bool, err error) {
 		}
 		return nil, false, unreadable(err)
 	}
+	if a.Results == nil {
+		return nil, false, lacking("results", body)
+	}
 	for _, r := range a.Results {
 		found = keep(found, r.Title, r.URL, r.Content)
 	}
 	if len(found) == 0 && len(a.Silent) > 0 {
 		var silent []string
 		for _, e := range a.Silent {
-			silent = append(silent, strings.Join(e, ": "))
+			words := make([]string, len(e))
+			for i, word := range e {
+				words[i] = string(word)
+			}
+			silent = append(silent, strings.Join(words, ": "))
 		}
 		slices.Sort(silent)
 		return nil, false, fmt.Errorf("nothing was found, and these of its engines did not answer: %s", clip(strings.Join(silent, ", ")))
@@ -170,12 +158,19 @@ func (brave) results(body []byte) (found []Result, more bool, err error) {
 		Query struct {
 			More bool `json:"more_results_available"`
 		}
-		Web struct {
-			Results []struct{ Title, URL, Description string }
+		Type string
+		Web  *struct {
+			Results []struct{ Title, URL, Description scalar }
 		}
 	}
 	if err := json.Unmarshal(body, &a); err != nil {
 		return nil, false, unreadable(err)
+	}
+	switch {
+	case a.Web == nil && a.Type == "search": // it has found nothing
+		return nil, false, nil
+	case a.Web == nil || a.Web.Results == nil:
+		return nil, false, lacking("web.results", body)
 	}
 	for _, r := range a.Web.Results {
 		found = keep(found, r.Title, r.URL, r.Description)
@@ -211,10 +206,13 @@ func (p tavily) request(ctx context.Context, query string, limit, _ int) (*http.
 
 func (tavily) results(body []byte) (found []Result, more bool, err error) {
 	var a struct {
-		Results []struct{ Title, URL, Content string }
+		Results []struct{ Title, URL, Content scalar }
 	}
 	if err := json.Unmarshal(body, &a); err != nil {
 		return nil, false, unreadable(err)
+	}
+	if a.Results == nil {
+		return nil, false, lacking("results", body)
 	}
 	for _, r := range a.Results {
 		found = keep(found, r.Title, r.URL, r.Content)

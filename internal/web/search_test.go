@@ -134,8 +134,8 @@ func TestProviderErrors(t *testing.T) {
 func TestAnswersOfAnotherShape(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"results": 7}`: `the answer is not as expected: "results" in it is a number`, `[]`: "the answer is not as expected: it is an array",
-		`{"results": [{"title": true}]}`: `the answer is not as expected: "results.title" in it is a boolean`,
-		`{"results": {}}`:                `the answer is not as expected: "results" in it is an object`, `{"results"`: "the answer is no JSON",
+		`{"results": true}`: `the answer is not as expected: "results" in it is a boolean`,
+		`{"results": {}}`:   `the answer is not as expected: "results" in it is an object`, `{"results"`: "the answer is no JSON",
 	} {
 		for _, p := range []provider{searxng{}, tavily{}} {
 			if _, _, err := p.results([]byte(body)); err == nil || err.Error() != want {
