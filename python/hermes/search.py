@@ -71,6 +71,21 @@ class Rows:
         return answer
 
 
+class Glob:
+    """What files a search is to look at, and how many it was asked about."""
+
+    def __init__(self, text: str) -> None:
+        self._match = globs.choice(text)
+        self.passed = self.refused = 0
+
+    def __call__(self, path: str, name: str) -> bool:
+        if self._match(path, name):
+            self.passed += 1
+            return True
+        self.refused += 1
+        return False
+
+
 class Missed:
     """What could not be read below the root, of which a search that found nothing must not be silent."""
 
@@ -105,12 +120,15 @@ def search_files(request: Row) -> Row:
     """Answer a request. Raises ValueError or OSError with a text for the caller."""
     rows = Rows(request["offset"], request["limit"])
     missed = Missed(request["path"])
+    glob = Glob(request["file_glob"]) if request.get("file_glob") else None
     if request["target"] == "files":
-        _find(request, rows, missed)
+        _find(request, rows, missed, glob)
     else:
-        _grep(request, rows, missed)
+        _grep(request, rows, missed, glob)
     answer = rows.result()
     notes = [answer.pop("note", ""), _unheeded(request), missed.note()]
+    if not rows.total:
+        notes.append(_idle(request, glob))
     if any(notes):
         answer["note"] = "; ".join(filter(None, notes))
     return answer
@@ -128,30 +146,46 @@ def _unheeded(request: Row) -> str:
     return ""
 
 
+def _idle(request: Row, glob: Optional[Glob]) -> str:
+    """Say why nothing could be found, if that is sure."""
+    pattern = request["pattern"]
+    if glob and glob.refused and not glob.passed:
+        return (
+            "no file there matches file_glob %s: a glob is of a name, or of a path below the one that is searched, and "
+            "several have commas between them" % clip(repr(request["file_glob"]))
+        )
+    if request["target"] == "files":
+        if any(part in pattern for part in ("\\", ".*", ".+", "^", "$", "|", "(")):
+            return 'with target="files" the pattern is a glob such as *.py, and no regular expression'
+    elif request.get("text") is None and os.path.isfile(request["path"]) and not glob and texts.is_binary(os.path.realpath(request["path"])):
+        return "%s is no text, and was not searched" % clip(request["name"])
+    return ""
+
+
 def _were(asked: List[str]) -> str:
     return " and ".join(asked) + (" were" if len(asked) > 1 else " was")
 
 
-def _find(request: Row, rows: Rows, missed: Missed) -> None:
+def _find(request: Row, rows: Rows, missed: Missed, glob: Optional[Glob]) -> None:
     """Look for files by name. Without a wildcard the pattern is a part of the name."""
     pattern = request["pattern"]
     if not pattern:
         raise ValueError("the pattern is empty")
     plain = not any(char in pattern for char in "*?[{/")
     wanted = globs.matcher("*%s*" % pattern) if plain else globs.choice(pattern)
-    for file in _files(request, missed):
+    for file in _files(request, missed, glob):
         if wanted(file.below, file.name) and rows.wanted():
             rows.keep({"path": file.shown})
 
 
-def _grep(request: Row, rows: Rows, missed: Missed) -> None:
+def _grep(request: Row, rows: Rows, missed: Missed, glob: Optional[Glob]) -> None:
     finder = lines.Finder(request["pattern"])
     collect = {"content": _content, "files_only": _first, "count": _count}[request["output_mode"]]
     if request.get("text") is not None:
         collect(rows, request["name"], [texts.Block(texts.unix(request["text"]))], finder, request["context"])
         return
     size = texts.BLOCK if finder.crosses else texts.SMALL
-    for file in _files(request, missed):
+    for file in _files(request, missed, glob):
         try:
             collect(rows, file.shown, texts.texts(file.path, finder.absent, size), finder, request["context"])
         except OSError as e:
@@ -248,12 +282,10 @@ class File:
         self.name = name
 
 
-def _files(request: Row, missed: Missed) -> Iterator[File]:
+def _files(request: Row, missed: Missed, wanted: Optional[Glob]) -> Iterator[File]:
     """Yield the regular files below the path of the request, or that one file, in a stable order."""
     root, name = request["path"], request["name"]
     mode = os.stat(root).st_mode
-    glob = request.get("file_glob")
-    wanted = globs.choice(glob) if glob else None
     if stat.S_ISREG(mode):
         base = os.path.basename(root)
         if wanted is None or wanted(base, base):
@@ -266,7 +298,7 @@ def _files(request: Row, missed: Missed) -> Iterator[File]:
 
 
 def _walk(
-    root: str, lead: str, wanted: Optional[Callable[[str, str], object]], outer: List[globs.Level], missed: Missed
+    root: str, lead: str, wanted: Optional[Glob], outer: List[globs.Level], missed: Missed
 ) -> Iterator[File]:
     todo = [(root, "", "", outer, True)]
     while todo:

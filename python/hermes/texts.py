@@ -200,7 +200,7 @@ def texts(path: str, absent: Callable[[bytes], bool], size: int) -> Iterator[Blo
     try:
         data = os.read(fd, HEAD)
         encoding = encoding_of(data)
-        if b"\0" in data and not encoding.startswith(("utf-16", "utf-32")):
+        if _binary(data, encoding):
             return
         more = data and os.read(fd, HEAD)
         if more:
@@ -212,6 +212,20 @@ def texts(path: str, absent: Callable[[bytes], bool], size: int) -> Iterator[Blo
             yield Block(unix(data.decode(encoding, "replace")))
     finally:
         os.close(fd)
+
+
+def is_binary(path: str) -> bool:
+    """Tell whether a file is no text."""
+    fd = os.open(path, FLAGS)
+    try:
+        data = os.read(fd, HEAD)
+    finally:
+        os.close(fd)
+    return _binary(data, encoding_of(data))
+
+
+def _binary(head: bytes, encoding: str) -> bool:
+    return b"\0" in head and not encoding.startswith(("utf-16", "utf-32"))
 
 
 def read(fd: int, size: int) -> bytes:

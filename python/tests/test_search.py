@@ -295,6 +295,27 @@ class SearchTest(test_files.Tree):
                 result = self.search(pattern, target=target, output_mode=mode, context=context)
                 self.assertEqual(result.get("note"), note, (target, mode, context))
 
+    def test_why_nothing_was_found_is_said_where_that_is_sure(self):
+        self.put("a.py", "x\n")
+        self.put("b.bin", b"x\0")
+        glob = "no file there matches file_glob %r"
+        regular = 'with target="files" the pattern is a glob such as *.py, and no regular expression'
+        for pattern, name, more, note in (
+            ("x", ".", {"file_glob": "*.py *.txt"}, glob % "*.py *.txt"),
+            ("x", ".", {"file_glob": "src/"}, glob % "src/"),
+            ("nothing", ".", {"file_glob": "*.py"}, None),
+            ("nothing", ".", {}, None),
+            ("nothing", "a.py", {}, None),
+            ("nothing", "b.bin", {}, "b.bin is no text, and was not searched"),
+            (".*\\.py$", ".", {"target": "files"}, regular),
+            ("*.rs", ".", {"target": "files"}, None),
+            ("*.py", ".", {"target": "files", "file_glob": "*.txt"}, glob % "*.txt"),
+            ("a", ".", {"target": "files"}, None),
+        ):
+            with self.subTest(pattern=pattern, name=name, more=more):
+                got = self.search(pattern, name, **more).get("note", "")
+                self.assertEqual(got[: len(note or got)], note or "")
+
     def test_line_longer_than_blocks(self):
         self.small_blocks()
         self.put("a", "first\n" + "\u20ac" * 100000 + "needle\nlast\n")
