@@ -84,6 +84,18 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// A name with a space is completed to one word.
+func TestCompletionOfSpacesInBash(t *testing.T) {
+	t.Parallel()
+	code := `source <(hermes-exec completion bash)
+		fake() { printf 'a b\tbusy\nc,d\n'; }
+		COMP_WORDS=(fake session end ''); COMP_CWORD=3; _hermes_exec; echo "${COMPREPLY[*]}"`
+	out, err := exec.CommandContext(t.Context(), testenv.Require(t, "bash"), "-c", code).CombinedOutput()
+	if err != nil || string(out) != "a\\ b c,d\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
 // The scripts of completion do in their shells what they are there for. PowerShell's is not tried: no
 // machine of ours has one.
 func TestCompletionInShells(t *testing.T) {

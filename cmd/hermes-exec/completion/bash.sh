@@ -14,7 +14,9 @@ _hermes_exec() {
     done
     while IFS=$'\t' read -r word _; do
         if [[ -n $word ]]; then
-            COMPREPLY+=("${word#"$given"}")
+            word=${word#"$given"}
+            [[ $word == *[[:space:]]* ]] && printf -v word %q "$word"
+            COMPREPLY+=("$word")
         else
             compopt +o default +o bashdefault 2>/dev/null  # no file either
         fi
