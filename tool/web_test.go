@@ -252,7 +252,7 @@ func TestWebSearchNote(t *testing.T) {
 	w := &world{t: t, env: &Env{}, web: config.Web{SearxngURL: s.URL}}
 	want := object{
 		"data": object{"web": []any{object{"title": "T", "url": "https://r.example/", "description": "d"}}},
-		"note": "page 2 of the results did not come from SearXNG, so there may be more: the server answered 404 Not Found",
+		"note": "page 2 of the results did not come from SearXNG, so there may be more: the server answered 404 Not Found: is web.searxng_url the address below which /search lies?",
 	}
 	if got := w.ok("web_search", object{"query": "x"}); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v", got)

@@ -58,8 +58,12 @@ func TestFailures(t *testing.T) {
 			if _, err := fetch(t.Context(), local(nil), address); err == nil || err.Error() != address+": "+c.want {
 				t.Errorf("%v\nwant %s", err, c.want)
 			}
-			if _, _, err := search(t.Context(), searxng{address}, 1); err == nil || err.Error() != "SearXNG: "+strings.ReplaceAll(c.want, "the page", "the answer") {
-				t.Errorf("searching: %v\nwant %s", err, c.want)
+			want := "SearXNG: " + strings.ReplaceAll(c.want, "the page", "the answer")
+			if !strings.Contains(c.want, "part of the page") {
+				want += "; is web.searxng_url right, and does the instance run?"
+			}
+			if _, _, err := search(t.Context(), searxng{address}, 1); err == nil || err.Error() != want {
+				t.Errorf("searching: %v\nwant %s", err, want)
 			}
 		})
 	}

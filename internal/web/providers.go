@@ -95,6 +95,8 @@ type searxng struct{ base string }
 
 func (searxng) name() string { return "SearXNG" }
 
+func (searxng) setting() string { return "web.searxng_url" }
+
 func (p searxng) request(ctx context.Context, query string, _, page int) (*http.Request, error) {
 	return get(ctx, p.base, "search", url.Values{"q": {query}, "format": {"json"}, "pageno": {strconv.Itoa(page + 1)}})
 }
@@ -132,8 +134,11 @@ func (searxng) results(body []byte) (found []Result, more bool, err error) {
 }
 
 func (searxng) complaint(status int, _ []byte) string {
-	if status == http.StatusForbidden {
+	switch status {
+	case http.StatusForbidden:
 		return "does its settings.yml list json under search.formats?"
+	case http.StatusNotFound:
+		return "is web.searxng_url the address below which /search lies?"
 	}
 	return ""
 }
@@ -142,6 +147,8 @@ func (searxng) complaint(status int, _ []byte) string {
 type brave struct{ base, key string }
 
 func (brave) name() string { return "Brave" }
+
+func (brave) setting() string { return "" }
 
 func (p brave) request(ctx context.Context, query string, limit, page int) (*http.Request, error) {
 	req, err := get(ctx, p.base, "res/v1/web/search", url.Values{
@@ -190,6 +197,8 @@ func (brave) complaint(status int, body []byte) string {
 type tavily struct{ base, key string }
 
 func (tavily) name() string { return "Tavily" }
+
+func (tavily) setting() string { return "" }
 
 func (p tavily) request(ctx context.Context, query string, limit, _ int) (*http.Request, error) {
 	body, err := json.Marshal(map[string]any{"query": query, "max_results": min(limit, 20)})

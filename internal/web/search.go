@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -24,6 +25,9 @@ type Result struct {
 type provider interface {
 	// name is how messages call it.
 	name() string
+
+	// setting is the one that holds its address, "" if that is always the same.
+	setting() string
 
 	// request asks for a page of results, the first being 0; limit is how many are wanted in all.
 	request(ctx context.Context, query string, limit, page int) (*http.Request, error)
@@ -117,6 +121,7 @@ func (s *Searcher) page(ctx context.Context, via http.RoundTripper, query string
 
 // answer is what came back.
 type answer struct {
+	from   *url.URL // without credentials
 	status int
 	header http.Header
 	body   []byte
@@ -140,11 +145,14 @@ func (s *Searcher) ask(ctx context.Context, via http.RoundTripper, query string,
 		var body []byte
 		body, err = io.ReadAll(&limited{wire{resp.Body, "answer"}, searchBytes, errors.New("the answer is too large")})
 		if err == nil {
-			return answer{resp.StatusCode, resp.Header, body}, nil
+			return answer{req.URL, resp.StatusCode, resp.Header, body}, nil
 		}
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
+	}
+	if setting := s.provider.setting(); setting != "" && resp == nil {
+		err = fmt.Errorf("%w; is %s right, and does the instance run?", err, setting)
 	}
 	return answer{}, err
 }
@@ -153,12 +161,29 @@ func (s *Searcher) ask(ctx context.Context, via http.RoundTripper, query string,
 func (s *Searcher) refused(a answer) error {
 	what := fmt.Sprintf("the server answered %d %s", a.status, http.StatusText(a.status))
 	if where := a.header.Get("Location"); where != "" && a.status/100 == 3 {
-		what += " and sends elsewhere, which is not followed"
+		what += " and sends to " + s.elsewhere(a.from, where)
 	}
 	if says := strings.Join(strings.Fields(s.provider.complaint(a.status, a.body)), " "); says != "" {
 		what += ": " + clip(strings.ToValidUTF8(says, "\uFFFD"))
 	}
 	return errors.New(what)
+}
+
+// elsewhere says where a redirect leads, and what to do about it. The query, which is the script's, and what
+// may be a password in it are no part of the address.
+func (s *Searcher) elsewhere(from *url.URL, location string) string {
+	const not = ", which is not followed"
+	to, err := parseLink(from, location)
+	if err != nil || checkURL(to, location) != nil {
+		return quoted(location) + not
+	}
+	to.User, to.RawQuery, to.Fragment, to.RawFragment = nil, "", "", ""
+	where := clip(to.String()) + not
+	if setting := s.provider.setting(); setting != "" {
+		to.Path, to.RawPath = strings.TrimSuffix(strings.TrimSuffix(to.Path, "/"), "/search"), ""
+		where += ": if the instance is there, " + setting + " can be changed to " + clip(to.String())
+	}
+	return where
 }
 
 // again tells whether another try may help, and when.

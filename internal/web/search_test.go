@@ -100,7 +100,15 @@ func TestProviderErrors(t *testing.T) {
 		"/silent/search": status(200, `{"results": [], "unresponsive_engines": [["google", "CAPTCHA"], ["bing", "timeout"]]}`),
 		"/none/search":   status(200, `{"results": []}`),
 		"/moved/search": func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "https://elsewhere.example/", http.StatusFound)
+			http.Redirect(w, r, "https://eve:S3cret@elsewhere.example/sub/search?q=x&token=S3cret#S3cret", http.StatusFound)
+		},
+		"/relative/search": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) },
+		"/strange/search": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "gopher://eve:S3cret@old.example/")
+			w.WriteHeader(http.StatusMovedPermanently)
+		},
+		"/gone/search": status(404, ""), "/sub/res/v1/web/search": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://eve:S3cret@other.example/search", http.StatusFound)
 		},
 		"/res/v1/web/search": status(422, `{"type": "ErrorResponse", "error": {"id": "x", "status": 422, "code": "SUBSCRIPTION_TOKEN_INVALID", `+
 			`"detail": "The provided subscription token is invalid."}}`),
@@ -114,15 +122,20 @@ func TestProviderErrors(t *testing.T) {
 		{searxng{s.URL + "/page"}, "SearXNG: the answer is a page and no JSON"},
 		{searxng{s.URL + "/odd"}, "SearXNG: the answer is not as expected"},
 		{searxng{s.URL + "/silent"}, "did not answer: bing: timeout, google: CAPTCHA"},
-		{searxng{s.URL + "/moved"}, "302 Found and sends elsewhere, which is not followed"},
-		{searxng{"http://127.0.0.1:1"}, "connection refused"},
+		{searxng{s.URL + "/moved"}, "302 Found and sends to https://elsewhere.example/sub/search, which is not followed: if the instance is there, web.searxng_url can be changed to https://elsewhere.example/sub"},
+		{searxng{s.URL + "/relative"}, "302 Found and sends to " + s.URL + "/login, which is not followed: if the instance is there, web.searxng_url can be changed to " + s.URL + "/login"},
+		{searxng{s.URL + "/strange"}, "301 Moved Permanently and sends to gopher://eve:xxxxx@old.example/, which is not followed"},
+		{searxng{s.URL + "/gone"}, "SearXNG: the server answered 404 Not Found: is web.searxng_url the address below which /search lies?"},
+		{searxng{"http://127.0.0.1:1"}, "SearXNG: cannot connect to 127.0.0.1:1: connection refused; is web.searxng_url right, and does the instance run?"},
+		{brave{s.URL + "/sub", "a-key"}, "Brave: the server answered 302 Found and sends to https://other.example/search, which is not followed"},
+		{brave{"http://127.0.0.1:1", "a-key"}, "Brave: cannot connect to 127.0.0.1:1: connection refused"},
 		{brave{s.URL, "a-key"}, "Brave: the server answered 422 Unprocessable Entity: The provided subscription token is invalid."},
 		{tavily{s.URL, "a-key"}, "Tavily: the server answered 401 Unauthorized: Unauthorized: missing or invalid API key.; is web.tavily_api_key right?"},
 	} {
 		if got, _, err := search(t.Context(), tt.provider, 5); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v, %v; want %q", got, err, tt.want)
-		} else if strings.Contains(err.Error(), "a-key") {
-			t.Errorf("%v shows the key", err)
+		} else if strings.Contains(err.Error(), "a-key") || strings.Contains(err.Error(), "S3cret") || tt.provider.setting() == "" && strings.Contains(err.Error(), "web.searxng_url") {
+			t.Errorf("%v shows the key, or what is of no use", err)
 		}
 	}
 	if got, _, err := search(t.Context(), searxng{s.URL + "/none"}, 5); err != nil || got == nil || len(got) != 0 {
@@ -270,7 +283,7 @@ func TestFurtherPages(t *testing.T) {
 		second http.HandlerFunc
 		want   string
 	}{
-		"gone":        {refuse(404, "text/plain", ""), short + ": the server answered 404 Not Found"},
+		"gone":        {refuse(404, "text/plain", ""), short + ": the server answered 404 Not Found: is web.searxng_url the address below which /search lies?"},
 		"turned away": {refuse(429, "text/plain", "", "Retry-After", "9999"), short + ": the server answered 429 Too Many Requests; it wants to be asked again in 2h46m39s, which is too long to wait"},
 		"broken":      {write("text/html", "<p>"), short + ": the answer is a page and no JSON: web.searxng_url is to be the address below which /search lies"},
 		"that word":   {refuse(500, "text/plain", ""), short + ": the server answered 500 Internal Server failure"},
