@@ -82,14 +82,19 @@ func (a *app) command(args []string) error {
 	c := a.program()
 	err := c.Run(append([]string{c.Name}, withCommand(c, args)...))
 	asked := slices.IndexFunc(args, func(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) })
-	if err != nil && strings.HasPrefix(err.Error(), "No help topic for ") && asked >= 0 && asked+1 < len(args) {
+	switch {
+	case !noTopic(err):
+		return err
+	case asked >= 0 && asked+1 < len(args):
 		return a.command(args[:asked+1]) // what follows was taken for a topic, and is a script
-	}
-	if err != nil && strings.HasPrefix(err.Error(), "No help topic for ") && len(args) > 1 {
+	case len(args) > 1:
 		return noCommand(c, args[1])
 	}
 	return err
 }
+
+// noTopic tells whether help was asked for with what is no command. The library has no other sign of it.
+func noTopic(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "No help topic for ") }
 
 // variables turns the environment into a map. The first of two equal names wins, as in getenv.
 func variables(environ []string) map[string]string {
