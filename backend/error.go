@@ -59,7 +59,8 @@ func (e *AdviceError) Error() string { return e.Err.Error() + "; " + e.Next }
 // Unwrap returns the error.
 func (e *AdviceError) Unwrap() error { return e.Err }
 
-// Advise adds what to do to an error.
+// Advise adds what to do to an error, which must not be nil. Of several pieces of advice in a chain the
+// outermost is the last word of its text, and what errors.As finds.
 func Advise(err error, format string, args ...any) error {
 	return &AdviceError{err, fmt.Sprintf(format, args...)}
 }
