@@ -38,18 +38,22 @@ func chosen(p Param) string {
 	for i, value := range p.Enum {
 		values[i] = StringLiteral(value)
 	}
-	return strings.Replace(ParamType(p), "str", "Literal["+strings.Join(values, ", ")+"]", 1)
+	return orNone(p, "Literal["+strings.Join(values, ", ")+"]")
 }
 
 // ParamType is the annotation of a parameter in Python.
 func ParamType(p Param) string {
-	text := map[Type]string{
+	return orNone(p, map[Type]string{
 		String: "str", Integer: "int", Number: "float", Boolean: "bool", StringList: "str | list[str]",
-	}[p.Type]
+	}[p.Type])
+}
+
+// orNone is an annotation for a parameter that may be left out.
+func orNone(p Param, annotation string) string {
 	if !p.Required && p.Default == nil {
-		text += " | None"
+		return annotation + " | None"
 	}
-	return text
+	return annotation
 }
 
 // ParamName is the name that a parameter has in Python: its own where that can be one, else one that
