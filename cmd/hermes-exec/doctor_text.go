@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -39,43 +40,45 @@ type tableRow struct {
 	next       string // what to do about it, "" if nothing is
 }
 
+// columns are how a table is laid out: marks, names, and the text beside them, or below the names where there
+// is little room.
+type columns struct {
+	marks, names  int  // characters
+	indent, width int  // where the text begins, and how much of it fits; 0: all
+	narrow        bool // the names have lines of their own
+}
+
+func columnsOf(rows []tableRow, l look) columns {
+	var c columns
+	for _, row := range rows {
+		text, _ := row.mark.shown(l)
+		c.marks, c.names = max(c.marks, len([]rune(text))+2), max(c.names, len([]rune(row.name))+2)
+	}
+	c.indent = c.marks + c.names
+	const least = 30 // characters of text beside the names
+	if c.narrow = l.width > 0 && l.width-1-c.indent < least; c.narrow {
+		c.indent = c.marks
+	}
+	if l.width > 0 {
+		c.width = max(l.width-1-c.indent, 1)
+	}
+	return c
+}
+
 // print writes the report as a table: what was looked at, how it is, and what to do where that is not well.
 func (r *report) print(out io.Writer, l look) error {
 	rows := r.rows()
-	marks, names := 0, 0
+	c := columnsOf(rows, l)
 	for _, row := range rows {
-		text, _ := row.mark.shown(l)
-		marks, names = max(marks, len([]rune(text))), max(names, len([]rune(row.name)))
-	}
-	indent := marks + 2 + names + 2
-	const least = 30 // characters of text beside the names; where there are less it stands below them
-	narrow := l.width > 0 && l.width-1-indent < least
-	if narrow {
-		indent = marks + 2
-	}
-	width := 0
-	if l.width > 0 {
-		width = max(l.width-1-indent, 1)
-	}
-	for _, row := range rows {
-		text, c := row.mark.shown(l)
-		head := l.paint(c, text) + strings.Repeat(" ", marks+2-len([]rune(text)))
+		text, colour := row.mark.shown(l)
+		head, lines := l.paint(colour, text)+strings.Repeat(" ", c.marks-len([]rune(text))), wrap(row.text, c.width)
 		switch {
-		case !narrow:
-			head += fmt.Sprintf("%-*s", names+2, row.name)
+		case !c.narrow:
+			head += fmt.Sprintf("%-*s", c.names, row.name)
 		case row.name != "":
-			if _, err := fmt.Fprintln(out, head+row.name); err != nil {
-				return err
-			}
-			head = strings.Repeat(" ", indent)
+			lines = append([]string{row.name}, lines...)
 		}
-		for _, line := range wrap(row.text, width) {
-			if _, err := fmt.Fprintln(out, head+line); err != nil {
-				return err
-			}
-			head = strings.Repeat(" ", indent)
-		}
-		if err := printNext(out, l, row.next, indent, width); err != nil {
+		if err := errors.Join(writeBlock(out, head, lines, c.indent), writeNext(out, l, row.next, c)); err != nil {
 			return err
 		}
 	}
@@ -83,18 +86,23 @@ func (r *report) print(out io.Writer, l look) error {
 	return err
 }
 
-// printNext writes what to do about the row above.
-func printNext(out io.Writer, l look, next string, indent, width int) error {
+// writeNext writes what to do about the row above.
+func writeNext(out io.Writer, l look, next string, c columns) error {
 	const label = "next: "
-	if width > 0 {
-		width = max(width-len(label), 1)
+	if c.width > 0 {
+		c.width = max(c.width-len(label), 1)
 	}
-	head := strings.Repeat(" ", indent) + l.paint(bold, strings.TrimSpace(label)) + " "
-	for _, line := range wrap(next, width) {
+	head := strings.Repeat(" ", c.indent) + l.paint(bold, strings.TrimSpace(label)) + " "
+	return writeBlock(out, head, wrap(next, c.width), c.indent+len(label))
+}
+
+// writeBlock writes lines, the first behind a head and the others below it.
+func writeBlock(out io.Writer, head string, lines []string, indent int) error {
+	for _, line := range lines {
 		if _, err := fmt.Fprintln(out, head+line); err != nil {
 			return err
 		}
-		head = strings.Repeat(" ", indent+len(label))
+		head = strings.Repeat(" ", indent)
 	}
 	return nil
 }
