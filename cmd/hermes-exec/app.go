@@ -94,7 +94,9 @@ func (a *app) command(args []string) error {
 }
 
 // noTopic tells whether help was asked for with what is no command. The library has no other sign of it.
-func noTopic(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "No help topic for ") }
+func noTopic(err error) bool {
+	return err != nil && strings.HasPrefix(err.Error(), "No help topic for ")
+}
 
 // variables turns the environment into a map. The first of two equal names wins, as in getenv.
 func variables(environ []string) map[string]string {
