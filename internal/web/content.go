@@ -171,7 +171,7 @@ func only(n *html.Node, is func(*html.Node) bool) *html.Node {
 // around tells whether an element is navigation and the like.
 func around(n *html.Node) bool {
 	switch n.DataAtom {
-	case atom.Nav, atom.Aside, atom.Button, atom.Select, atom.Input, atom.Textarea, atom.Dialog, atom.Iframe:
+	case atom.Nav, atom.Aside, atom.Button, atom.Input, atom.Dialog, atom.Iframe:
 		return true
 	case atom.Header, atom.Footer:
 		return !within(n, atom.Main, atom.Article, atom.Section)

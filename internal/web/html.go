@@ -296,7 +296,8 @@ func limitSpans(n *html.Node, left *int) {
 
 func noContent(n *html.Node) bool {
 	switch n.DataAtom {
-	case atom.Script, atom.Style, atom.Template, atom.Base, atom.Link, atom.Object, atom.Embed, atom.Canvas, atom.Svg, atom.Audio, atom.Video:
+	case atom.Script, atom.Style, atom.Template, atom.Base, atom.Link, atom.Object, atom.Embed, atom.Canvas, atom.Svg, atom.Audio, atom.Video,
+		atom.Datalist:
 		return true
 	}
 	return hasAttr(n, "hidden") || strings.Contains(strings.ReplaceAll(attr(n, "style"), " ", ""), "display:none")

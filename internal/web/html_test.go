@@ -144,6 +144,8 @@ func TestHostilePages(t *testing.T) {
 		"lines":      strings.Repeat("<ol><li>", 200) + strings.Repeat("x<li>", 20_000) + "bottom",
 		"items":      "<table><tr><th>a<td>" + strings.Repeat("<ol><li>", 200) + strings.Repeat("x<li>", 20_000) + "bottom",
 		"cards":      strings.Repeat("<a href=x><h2>a</h2><p>b</p></a>", 10_000) + "bottom",
+		"buttons":    "<p>" + strings.Repeat("<i>", 300) + strings.Repeat("x<i></i>", 20_000) + strings.Repeat("</i><button>a</button>", 300) + strings.Repeat("<i></i><button>b</button>", 20_000) + "bottom",
+		"choices":    strings.Repeat("<select>"+strings.Repeat("<option>x", 100)+"</select>", 900) + "bottom",
 		"comment":    "bottom<!--" + strings.Repeat("-", 1<<20),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -68,6 +68,8 @@ func (s *shower) element(n *html.Node) bool {
 		area(n)
 	case atom.A:
 		unnamed(n)
+	case atom.Textarea, atom.Button, atom.Select, atom.Output, atom.Meter, atom.Progress:
+		formField(n)
 	}
 	switch attr(n, "role") {
 	case "heading":

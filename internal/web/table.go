@@ -225,7 +225,7 @@ func (f *flat) add(to, n *html.Node) {
 		return
 	}
 	switch n.DataAtom {
-	case atom.Iframe, atom.Noscript, atom.Input, atom.Textarea, atom.Head, atom.Meta: // which are not shown
+	case atom.Iframe, atom.Noscript, atom.Input, atom.Head, atom.Meta: // which are not shown
 	case atom.Br, atom.Hr:
 		f.want(line)
 	case atom.Code, atom.Var, atom.Samp, atom.Kbd, atom.Tt, atom.Img:
