@@ -88,5 +88,5 @@ elif mode == "plant":
     os.makedirs("dir/deep")
     with open("dir/file", "w") as f:
         f.write("x")
-    with open("unreadable", "w"):
-        os.rename("unreadable", "dir/unreadable")
+    with open(".unreadable", "w"):
+        os.rename(".unreadable", "dir/unreadable")
