@@ -79,6 +79,9 @@ type Spec struct {
 	// Unconfigured says why the tool cannot work yet, as in "no web.provider is set". The tool stays
 	// callable, and schema, tools list and doctor mark it. Empty means that it can work.
 	Unconfigured string
+
+	// Asks names the service that the tool asks, as doctor shows it. Empty means that there is none.
+	Asks string
 }
 
 // Rows are dicts in a list of a result.

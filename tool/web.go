@@ -47,6 +47,7 @@ func (t webSearchTool) Spec() Spec {
 		Rows:         &Rows{In: []string{"data", "web"}, Keys: []string{"title", "url", "description"}},
 		Holds:        `its hits are in ["data"]["web"]`,
 		Unconfigured: t.engines().Unconfigured(),
+		Asks:         t.engines().Chosen(),
 	}
 }
 

@@ -69,6 +69,7 @@ type limitsReport struct {
 type toolReport struct {
 	Name         string `json:"name"`
 	Unconfigured string `json:"unconfigured,omitempty"` // why it cannot work
+	Asks         string `json:"asks,omitempty"`         // the service that it asks
 }
 
 func (a *app) doctorCommand() *cli.Command {
@@ -153,7 +154,7 @@ func (r *report) addTools(s config.Settings) {
 	r.Warnings = append(r.Warnings, warnings...)
 	r.Tools = []toolReport{}
 	for _, spec := range registry.Specs() {
-		r.Tools = append(r.Tools, toolReport{spec.Name, spec.Unconfigured})
+		r.Tools = append(r.Tools, toolReport{spec.Name, spec.Unconfigured, spec.Asks})
 		if spec.Name == "web_extract" && s.Web.AllowPrivate {
 			r.Warnings = append(r.Warnings, "web.allow_private lets scripts reach this machine and its network by web_extract, "+
 				"and 169.254.169.254, where a cloud hands out the credentials of its machine")

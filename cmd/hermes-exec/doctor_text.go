@@ -172,6 +172,9 @@ func (r *report) toolRows() []tableRow {
 	for _, t := range r.Tools {
 		if t.Unconfigured == "" {
 			ready = append(ready, t.Name)
+			if t.Asks != "" {
+				rows = append(rows, tableRow{plain, t.Name, "asks " + t.Asks + ", which was not tried", ""})
+			}
 		} else {
 			rows = append(rows, tableRow{odd, t.Name, "is not configured", t.Unconfigured})
 		}

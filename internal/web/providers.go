@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hermes-exec/hermes-exec/internal/discreet"
 )
 
 // Engines are the search engines that the operator has configured.
@@ -40,6 +42,18 @@ func (e Engines) Searcher() (*Searcher, error) {
 		check = func(netip.Addr) error { return nil } // the operator has named the place
 	}
 	return &Searcher{provider: p, check: check, pause: pause}, nil
+}
+
+// Chosen names the engine that is asked, and where it is if that is a setting; "" if there is none.
+func (e Engines) Chosen() string {
+	p, _ := e.choose()
+	switch {
+	case p == nil:
+		return ""
+	case p.setting() == "web.searxng_url":
+		return p.name() + " at " + discreet.URL(e.SearxngURL)
+	}
+	return p.name()
 }
 
 // choose returns the engine to ask, or why there is none.
