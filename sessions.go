@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -21,10 +20,11 @@ import (
 //
 // No two sessions share anything: each has an environment, an endpoint and a kernel of its own.
 type Sessions struct {
-	log   *slog.Logger
-	clock clock
-	tools toolsets
-	runs  sync.WaitGroup // cells that run or wait
+	log    *slog.Logger
+	clock  clock
+	tools  toolsets
+	ending sync.WaitGroup // of Close
+	runs   sync.WaitGroup // cells that run or wait
 
 	mu     sync.Mutex // guards what sessions say is under it, too
 	closed bool
@@ -317,14 +317,12 @@ func (s *Sessions) Lose(name string, why Loss) {
 func (s *Sessions) Close() error {
 	s.mu.Lock()
 	s.closed = true
-	all := slices.Collect(maps.Values(s.byName))
+	for _, x := range s.byName {
+		s.ending.Go(func() { x.end("the sessions were closed") }) // under the lock: whoever closes them too waits for it
+	}
 	clear(s.byName)
 	s.mu.Unlock()
-	var ending sync.WaitGroup
-	for _, x := range all {
-		ending.Go(func() { x.end("the sessions were closed") })
-	}
-	ending.Wait()
+	s.ending.Wait()
 	s.runs.Wait()
 	return nil
 }

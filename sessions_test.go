@@ -409,3 +409,21 @@ func TestSessionsLosses(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// Whoever closes sessions that somebody else is closing waits as long.
+func TestSessionsClosedTwice(t *testing.T) {
+	c := newCells(t, "local")
+	if got := c.run("a", "x = 1"); got.Status != hermes.Success {
+		t.Fatalf("%+v", got)
+	}
+	pid := c.set.List()[0].PID
+	var closing sync.WaitGroup
+	for range 4 {
+		closing.Go(func() {
+			if err := c.set.Close(); err != nil || syscall.Kill(pid, 0) == nil {
+				t.Errorf("the kernel %d is there: %v", pid, err)
+			}
+		})
+	}
+	closing.Wait()
+}
