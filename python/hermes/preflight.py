@@ -159,6 +159,7 @@ class _Look:
     def _import_all(self) -> None:
         """What `from hermes_tools import *` makes of names that have no other meaning."""
         self._names.update((name, name) for name in self._tools if not self._bound[name])
+        self._imports.update((name, _PARTS + name) for name in self._helpers if not self._bound[name])
         if not self._bound["aio"]:
             self._aio.add("aio")
         for node in self._nodes[ast.Name]:

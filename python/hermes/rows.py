@@ -72,6 +72,9 @@ class Rows:
             keys = listed(self._tools[tool]["keys"])
             say(node, 'what %s has in %s has no "%s": %s' % (tool, self._path(tool), key, keys), "KeyError")
         at = self._place(of)
+        if at and at[1] == self._depth(at[0]) and key is not None:
+            path = self._path(at[0])
+            say(node, 'what %s has in %s is a list: take one of it, as in %s[0]["%s"], or go through it' % (at[0], path, path, key), "TypeError")
         if at and 0 < at[1] < self._depth(at[0]) and self._place(node) is None:
             if key is not None:
                 self._not(node, at, 'has no "%s"' % key, "KeyError", say)
@@ -201,7 +204,8 @@ class Rows:
             if target.__class__ is ast.Name and (target.id in self._lists or target.id in self._names):
                 yield value
         for node in found[ast.Subscript]:
-            if node.ctx.__class__ is ast.Load and (self._deep(node) or not self._full(node.value)):
+            of_list = self._full(node.value) and nodes.text(nodes.index(node)) is None
+            if node.ctx.__class__ is ast.Load and (self._deep(node) or not of_list):
                 yield node.value
         for node in found[ast.Call]:
             if getattr(node.func, "attr", "") == "get" and node.args:

@@ -219,6 +219,15 @@ WRONG = {
     IMPORT + "try:\n    x = read_file('a')\n    y = x.split()\nexcept Exception as e: print(e)": ["4 " + DICT],
     IMPORT + "try: pass\nexcept KeyError:\n    x = terminal('ls')['stdout']": ["4 " + STDOUT],
     "x = read_file('a')": ["1 read_file is used, but not imported: from hermes_tools import read_file"],
+    STAR + "json_parse(read_file('a'))": ['2 what read_file returns is a dict, not a text: its text is in ["content"]'],
+    IMPORT
+    + "print(search_files('x')['matches']['path'])": [
+        '2 what search_files has in ["matches"] is a list: take one of it, as in ["matches"][0]["path"], or go through it'
+    ],
+    IMPORT
+    + "found = hits('x')['data']['web']\nprint(found['url'], found[0]['url'])": [
+        '3 what hits has in ["data"]["web"] is a list: take one of it, as in ["data"]["web"][0]["url"], or go through it'
+    ],
     "print(json_parse('{}'))": ["1 json_parse is used, but not imported: from hermes_tools import json_parse"],
     "x = (": ["1! syntax error: '(' was never closed" if sys.version_info >= (3, 10) else "1! syntax error: unexpected EOF while parsing"],
     "print(1)\nreturn 3": ["2! syntax error: 'return' outside function"],
