@@ -86,9 +86,6 @@ func checkParam(p Param) error {
 	if !slices.Contains([]Type{String, Integer, Number, Boolean, StringList}, p.Type) {
 		return fmt.Errorf("unknown type %q", p.Type)
 	}
-	if p.Enum != nil && p.Type != String {
-		return fmt.Errorf("an enum of type %q: only a string has one", p.Type)
-	}
 	if p.Required {
 		return nil
 	}

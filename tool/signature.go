@@ -31,7 +31,7 @@ func Signature(s Spec) (string, error) {
 
 // chosen is the annotation of a parameter with the values that it may have, where these are few.
 func chosen(p Param) string {
-	if p.Enum == nil {
+	if p.Enum == nil || p.Type != String {
 		return ParamType(p)
 	}
 	values := make([]string, len(p.Enum))
