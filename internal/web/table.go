@@ -169,16 +169,18 @@ func shows(n *html.Node) bool {
 	return seen
 }
 
-// What stands between two parts of a cell. A line ends also where only a comma is asked for.
+// gap is what stands between two parts of a cell. A line ends also where only a comma is asked for.
+type gap int
+
 const (
-	together = iota
-	comma
-	line
+	gapNone gap = iota
+	gapComma
+	gapLine
 )
 
 // flat takes the content of a cell over.
 type flat struct {
-	apart   int  // what comes before the next part
+	apart   gap  // what comes before the next part
 	content bool // there is some since the last line ended
 	single  bool // there is but one line
 
@@ -214,7 +216,7 @@ func (f *flat) children(to, from *html.Node) {
 func (f *flat) add(to, n *html.Node) {
 	switch {
 	case n.Type == html.TextNode && strings.TrimSpace(n.Data) == "":
-		if f.apart == together {
+		if f.apart == gapNone {
 			to.AppendChild(n)
 		}
 		return
@@ -227,22 +229,22 @@ func (f *flat) add(to, n *html.Node) {
 	switch n.DataAtom {
 	case atom.Iframe, atom.Noscript, atom.Input, atom.Head, atom.Meta: // which are not shown
 	case atom.Br, atom.Hr:
-		f.want(line)
+		f.want(gapLine)
 	case atom.Code, atom.Var, atom.Samp, atom.Kbd, atom.Tt, atom.Img:
 		f.put(to, n)
 	case atom.Pre:
-		f.want(line)
+		f.want(gapLine)
 		if shows(n) {
 			f.put(to, f.code(n))
 		}
-		f.want(line)
+		f.want(gapLine)
 	case atom.Ol, atom.Ul:
 		maps.Copy(f.labels, labels(n))
 		f.element(to, n)
 	case atom.Li:
 		f.item(to, n)
 	case atom.Td, atom.Th:
-		f.want(comma)
+		f.want(gapComma)
 		f.children(to, n)
 	default:
 		f.element(to, n)
@@ -252,20 +254,20 @@ func (f *flat) add(to, n *html.Node) {
 func (f *flat) element(to, n *html.Node) {
 	switch {
 	case isBlock(n):
-		f.want(line)
+		f.want(gapLine)
 		f.children(to, n)
-		f.want(line)
+		f.want(gapLine)
 	case shows(n):
 		blocks := find(n, isBlock) != nil
 		if blocks {
-			f.want(line)
+			f.want(gapLine)
 		}
 		f.end(to)
 		shell := &html.Node{Type: n.Type, DataAtom: n.DataAtom, Data: n.Data, Namespace: n.Namespace, Attr: n.Attr}
 		to.AppendChild(shell)
 		f.children(shell, n)
 		if blocks {
-			f.want(line)
+			f.want(gapLine)
 		}
 	}
 }
@@ -293,7 +295,7 @@ func (f *flat) item(to, n *html.Node) {
 	}
 }
 
-func (f *flat) want(apart int) {
+func (f *flat) want(apart gap) {
 	if f.content {
 		f.apart = max(f.apart, apart)
 	}
@@ -302,17 +304,17 @@ func (f *flat) want(apart int) {
 // end puts in what is wanted.
 func (f *flat) end(to *html.Node) {
 	switch {
-	case f.apart == line && !f.single:
+	case f.apart == gapLine && !f.single:
 		br := element(atom.Br)
 		br.Attr = []html.Attribute{{Key: listDepth, Val: strconv.Itoa(min(f.depth, maxListDepth))}}
 		to.AppendChild(br)
-	case f.apart == line:
+	case f.apart == gapLine:
 		to.AppendChild(textNode(" "))
-	case f.apart == comma:
+	case f.apart == gapComma:
 		to.AppendChild(textNode(", "))
 	}
-	if f.apart != together {
-		f.apart, f.content = together, false
+	if f.apart != gapNone {
+		f.apart, f.content = gapNone, false
 	}
 	if f.label != "" {
 		to.AppendChild(textNode(f.label))
