@@ -80,6 +80,7 @@ func workingDir(shell string) (string, error) {
 // command runs the command that args name.
 func (a *app) command(args []string) error {
 	c := a.program()
+	args = topic(c, args)
 	err := c.Run(append([]string{c.Name}, withCommand(c, args)...))
 	asked := slices.IndexFunc(args, func(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) })
 	switch {
@@ -91,6 +92,17 @@ func (a *app) command(args []string) error {
 		return noCommand(c, args[1])
 	}
 	return err
+}
+
+// topic turns help of a command of a command, which the library does not go into, to a flag of it.
+func topic(c *cli.App, args []string) []string {
+	if len(args) != 3 || args[0] != "help" && args[0] != "h" {
+		return args
+	}
+	if of := c.Command(args[1]); of == nil || of.Command(args[2]) == nil {
+		return args
+	}
+	return []string{args[1], args[2], "--help"}
 }
 
 // noTopic tells whether help was asked for with what is no command. The library has no other sign of it.
