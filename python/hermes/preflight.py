@@ -21,6 +21,7 @@ from .arguments import Arguments
 from .finding import Finding, listed
 from .results import ASKS, Results, of_dict
 from .rows import Rows
+from .takers import DICT, KEYS, Takers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,12 +34,8 @@ _PARTS = _MODULE + "."
 _NO_PARTS = "hermes_tools is no package: from hermes_tools import aio, and then await aio.read_file(...), or any other tool"
 _TEXT_METHODS = frozenset(n for n in dir(str) if not n.startswith("_")) - frozenset(dir(dict))
 _DICT_METHODS = frozenset(n for n in dir(dict) if not n.startswith("_")) - frozenset(dir(str))
-_TAKE_TEXT = frozenset(("json.loads", "hermes_tools.json_parse", "int", "float"))  # what is given a text to parse
-_TAKE_WORDS = frozenset(name.rpartition(".")[2] for name in _TAKE_TEXT)
 _LISTED = ("list", "sorted", "tuple", "set")  # what may well be given a dict for its keys
 _THROUGH = ("enumerate", "reversed", "iter", "zip", *_LISTED)  # what goes through its argument
-_DICT = "a dict, not a text"
-_KEYS = "a dict, and this gives its keys"
 
 
 def check(request: Dict[str, Any]) -> List[Finding]:
@@ -77,8 +74,8 @@ class _Look:
         self._bound = nodes.bound(self._nodes)
         self._used = Counter([n.id for n in self._nodes[ast.Name]])
         self._imports = nodes.imports(self._nodes, self._bound)
-        self._re = any(what.partition(".")[0] == "re" for what in self._imports.values())
         self._results = Results(self._nodes, self._used, self._bound, self._alone, self._tool, self._function)
+        self._takers = Takers(self._results, self._function, self._imports, self._not)
         self._arguments = Arguments(self._nodes, self._bound, self._alone, self._results, self._say, self._not)
         self._modules = set()  # type: Set[str]  # what hermes_tools is called
         self._names = {}  # type: Dict[str, str]  # what a tool is called
@@ -234,6 +231,9 @@ class _Look:
             (ast.BinOp, self._sum),
             (ast.AugAssign, self._sum),
             (ast.Compare, self._compare),
+            (ast.If, self._test),
+            (ast.IfExp, self._test),
+            (ast.While, self._test),
         ):  # type: Tuple[type, Any]
             for node in self._nodes[kind]:
                 look(node)
@@ -268,7 +268,7 @@ class _Look:
         keys = through in _LISTED
         same = keys or of is node.iter  # the keys themselves are what the loop has
         if (of.__class__ is not ast.Name and not keys) or (same and nodes.unpacks(node.target)):
-            self._not(of, tool, _KEYS, "TypeError")
+            self._not(of, tool, KEYS, "TypeError")
         target = node.target
         if through == "enumerate" and nodes.unpacks(target) and len(target.elts) == 2:
             target, same = target.elts[1], True
@@ -278,35 +278,20 @@ class _Look:
     def _unpacking(self, node: ast.Assign) -> None:
         tool = self._results.of(node.value)
         if tool and any(map(nodes.unpacks, node.targets)):
-            self._not(node.value, tool, _KEYS, "ValueError")
+            self._not(node.value, tool, KEYS, "ValueError")
 
     def _call(self, node: ast.Call) -> None:
         tool = self._tool(node)[0]
         if tool:
             self._arguments.call(node, self._tools[tool])
-            return
-        if not node.args:
-            return
-        fn = node.func  # type: Any
-        method = fn.__class__ is ast.Attribute
-        name = fn.attr if method else getattr(fn, "id", "")
-        if name in _TAKE_WORDS:
-            tool = self._results.of(node.args[0])
-            if tool and self._function(fn) in _TAKE_TEXT:
-                self._not(node, tool, _DICT, "TypeError")
-        elif name == "len":
-            tool = self._results.called(node.args[0])
-            if tool and self._function(fn) == name:
-                self._not(node, tool, "a dict, and len counts its keys", "")
-        elif method and name == "join" and nodes.text(fn.value) is not None:
-            tool = self._results.called(node.args[0])
-            if tool:
-                self._not(node, tool, _KEYS, "")
-        elif self._re and len(node.args) > 1:
-            for arg in node.args[1:]:
-                tool = self._results.of(arg)
-                if tool and self._function(fn).startswith("re."):
-                    self._not(node, tool, _DICT, "TypeError")
+        else:
+            self._takers.call(node)
+
+    def _test(self, node: Any) -> None:
+        test = node.test.operand if isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not) else node.test
+        tool = self._results.called(test)
+        if tool:
+            self._not(test, tool, "a dict, which is true whatever came of the call", "")
 
     def _attribute(self, node: ast.Attribute) -> None:
         of = node.value  # type: Any
@@ -316,11 +301,11 @@ class _Look:
                     self._say(node, self._unknown(node.attr), "AttributeError")
             if of.id in self._keys and node.attr in _DICT_METHODS:
                 loop, tool = self._keys[of.id]
-                self._not(loop, tool, _KEYS, "AttributeError", node)
+                self._not(loop, tool, KEYS, "AttributeError", node)
         if node.attr in _TEXT_METHODS or not of_dict(node.attr):
             tool = self._results.of(of)
             if tool and node.attr in _TEXT_METHODS:
-                self._not(node, tool, _DICT, "AttributeError")
+                self._not(node, tool, DICT, "AttributeError")
             elif tool and node.attr in (self._tools[tool].get("keys") or ()):
                 self._say(node, 'what %s returns is a dict: write ["%s"], not .%s' % (tool, node.attr, node.attr), "AttributeError")
             elif tool:
@@ -338,13 +323,13 @@ class _Look:
         index = nodes.index(node)
         if isinstance(of, ast.Name) and of.id in self._keys and nodes.text(index) is not None:
             loop, tool = self._keys[of.id]
-            self._not(loop, tool, _KEYS, "TypeError", node)
+            self._not(loop, tool, KEYS, "TypeError", node)
         if not isinstance(node.ctx, ast.Load):
             return
         if isinstance(index, ast.Slice) or (isinstance(index, ast.Constant) and isinstance(index.value, int)):
             tool = self._results.of(of)
             if tool:
-                self._not(node, tool, _DICT, "KeyError" if isinstance(index, ast.Constant) else "TypeError")
+                self._not(node, tool, DICT, "KeyError" if isinstance(index, ast.Constant) else "TypeError")
         elif isinstance(index, ast.Constant):
             self._no_key(node, of, nodes.text(index), "KeyError")
         if of.__class__ is ast.Call:
@@ -361,7 +346,7 @@ class _Look:
             for side in (node.left, node.right) if isinstance(node, ast.BinOp) else (node.value,):
                 tool = of(side)
                 if tool:
-                    self._not(node, tool, _DICT, "TypeError")
+                    self._not(node, tool, DICT, "TypeError")
 
     def _compare(self, node: ast.Compare) -> None:
         if len(node.ops) != 1:
@@ -376,7 +361,7 @@ class _Look:
         tool = self._results.of(left if text is None else right)
         other = nodes.text(right) if text is None else text
         if tool and other is not None:
-            self._not(node, tool, _DICT, "TypeError")
+            self._not(node, tool, DICT, "TypeError")
 
 
 def main() -> int:

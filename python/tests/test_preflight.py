@@ -219,6 +219,18 @@ WRONG = {
     IMPORT + "try:\n    x = read_file('a')\n    y = x.split()\nexcept Exception as e: print(e)": ["4 " + DICT],
     IMPORT + "try: pass\nexcept KeyError:\n    x = terminal('ls')['stdout']": ["4 " + STDOUT],
     "x = read_file('a')": ["1 read_file is used, but not imported: from hermes_tools import read_file"],
+    IMPORT
+    + "import json\nfrom hermes_tools import retry\nopen(read_file('a'))\nopen('b', 'w').write(read_file('a'))\nretry(terminal('ls'))\nretry(lambda: terminal('ls'))": [
+        '4 what read_file returns is a dict, not a text: its text is in ["content"]',
+        '5 what read_file returns is a dict, not a text: its text is in ["content"]',
+        '6 what terminal returns is a dict, and retry calls what it gets, as in retry(lambda: terminal(command)): its text is in ["output"]',
+    ],
+    IMPORT
+    + "if terminal('test -f x'): pass\nwhile not terminal('true'): pass\nprint(1 if terminal('x') else 2)\nif terminal('x')['exit_code']: pass\nr = terminal('x')\nif r: pass": [
+        '2 what terminal returns is a dict, which is true whatever came of the call: its text is in ["output"]',
+        '3 what terminal returns is a dict, which is true whatever came of the call: its text is in ["output"]',
+        '4 what terminal returns is a dict, which is true whatever came of the call: its text is in ["output"]',
+    ],
     STAR + "json_parse(read_file('a'))": ['2 what read_file returns is a dict, not a text: its text is in ["content"]'],
     IMPORT
     + "print(search_files('x')['matches']['path'])": [
