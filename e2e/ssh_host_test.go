@@ -207,7 +207,7 @@ func TestSSHPython(t *testing.T) {
 		t.Parallel()
 		v := newVisitor(t)
 		for name, says := range map[string]string{
-			"true": "without a word", "false": "without a word", "cat": "Try ", "echo": "import sys", "sh": "", "ssh-keygen": "",
+			"true": "without a word", "false": "without a word", "cat": "Try ", "echo": "-I -S -c …", "sh": "", "ssh-keygen": "",
 		} {
 			r := v.run(t, "print(1)", "--python", program(t, name))
 			r.failed(t, 127, hermes.KindPython)
