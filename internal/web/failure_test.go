@@ -19,8 +19,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// raw is a server that answers each connection with what it is given, and closes it.
-func raw(t *testing.T, answer string) (address string) {
+// served is a server that handles one connection after another, and closes each.
+func served(t *testing.T, handle func(c net.Conn)) (address string) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -34,13 +34,21 @@ func raw(t *testing.T, answer string) (address string) {
 			if err != nil {
 				return
 			}
-			_, _ = http.ReadRequest(bufio.NewReader(c))
-			_, _ = io.WriteString(c, answer)
+			handle(c)
 			_ = c.Close()
 		}
 	}()
 	t.Cleanup(func() { _ = l.Close(); <-done })
 	return "http://" + l.Addr().String()
+}
+
+// raw is a server that answers each connection with what it is given, and closes it.
+func raw(t *testing.T, answer string) (address string) {
+	t.Helper()
+	return served(t, func(c net.Conn) {
+		_, _ = http.ReadRequest(bufio.NewReader(c))
+		_, _ = io.WriteString(c, answer)
+	})
 }
 
 // Where a connection fails, the error says what and where, and nothing of how programs call it.
@@ -148,22 +156,7 @@ func (c *told) Close() error {
 
 // A server may close a connection before the request is on its way, which net/http tells by an error of its own.
 func TestClosedBeforeRequest(t *testing.T) {
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_ = c.Close()
-		}
-	}()
-	t.Cleanup(func() { _ = l.Close(); <-done })
+	address := served(t, func(net.Conn) {})
 	closed := make(chan struct{})
 	tr := newTransport(nil, anywhere)
 	dial := tr.DialContext
@@ -181,7 +174,7 @@ func TestClosedBeforeRequest(t *testing.T) {
 		case <-within.Done():
 		}
 	}})
-	u, err := url.Parse("http://" + l.Addr().String())
+	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,36 +12,19 @@ import (
 // lineOf is a server that answers with the line of the request that it got, or with where to go from there.
 func lineOf(t *testing.T, location map[string]string) (address string) {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			in := bufio.NewReader(c)
-			line, _ := in.ReadString('\n')
-			for header := ""; header != "\r\n"; {
-				if header, err = in.ReadString('\n'); err != nil {
-					break
-				}
-			}
-			path := strings.TrimSuffix(strings.TrimPrefix(line, "GET "), " HTTP/1.1\r\n")
-			answer := "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n" + path
-			if to := location[path]; to != "" {
-				answer = "HTTP/1.1 302 Found\r\nConnection: close\r\nLocation: " + to + "\r\n\r\n"
-			}
-			_, _ = io.WriteString(c, answer)
-			_ = c.Close()
+	return served(t, func(c net.Conn) {
+		in := bufio.NewReader(c)
+		line, err := in.ReadString('\n')
+		for header := ""; header != "\r\n" && err == nil; {
+			header, err = in.ReadString('\n')
 		}
-	}()
-	t.Cleanup(func() { _ = l.Close(); <-done })
-	return "http://" + l.Addr().String()
+		path := strings.TrimSuffix(strings.TrimPrefix(line, "GET "), " HTTP/1.1\r\n")
+		answer := "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n" + path
+		if to := location[path]; to != "" {
+			answer = "HTTP/1.1 302 Found\r\nConnection: close\r\nLocation: " + to + "\r\n\r\n"
+		}
+		_, _ = io.WriteString(c, answer)
+	})
 }
 
 // What may not stand in a query goes out encoded, and what is encoded is so no more than once.
