@@ -102,8 +102,6 @@ func (s *Server) run(c *conn, q request) (kind, any, error) {
 		s.note(err)
 		o.Warnings = append(o.Warnings, fmt.Sprintf("if the session server is killed, nobody will be told that the state of this session is gone: %v", err))
 	}
-	s.cells.Add(1)
-	defer s.cells.Done()
 	r := s.sessions.Run(ctx, q.Name, o, script(c, q.Cell), q.Cell.Reset)
 	s.note(s.alive.done(q.Name))
 	_ = c.SetWriteDeadline(time.Now().Add(peerWait))

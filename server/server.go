@@ -57,7 +57,8 @@ type Server struct {
 	end     context.CancelCauseFunc
 	serving sync.WaitGroup
 
-	cells   sync.WaitGroup
+	requests sync.WaitGroup // that have begun; none begins once it is retired
+
 	mu      sync.Mutex
 	active  int       // requests
 	quiet   time.Time // since when there has been nothing to do; zero while there is
@@ -214,7 +215,7 @@ func (s *Server) close() error {
 	s.alive.finish()
 	ended := make(chan struct{})
 	s.serving.Go(func() {
-		s.cells.Wait()
+		s.requests.Wait()
 		close(ended)
 	})
 	select {
@@ -315,11 +316,13 @@ func (s *Server) begin() bool {
 		return false
 	}
 	s.active++
+	s.requests.Add(1)
 	s.quiet = time.Time{}
 	return true
 }
 
 func (s *Server) done() {
+	s.requests.Done()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.active--; s.active == 0 && s.sessions.Idle() {
